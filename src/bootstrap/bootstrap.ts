@@ -37,7 +37,7 @@ const ROWS: readonly BootstrapRow[] = [
     setting: 'api_key',
     label: 'API key',
     prefix: 'postern_ak_',
-    description: 'Created on the first start',
+    description: 'First API key',
     fileName: 'first-api-key',
   },
   {
@@ -45,7 +45,7 @@ const ROWS: readonly BootstrapRow[] = [
     setting: 'authtoken',
     label: 'agent token',
     prefix: 'postern_cr_',
-    description: 'Created on the first start',
+    description: 'First agent credential',
     fileName: 'first-authtoken',
   },
 ];

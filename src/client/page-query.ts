@@ -6,4 +6,10 @@ export interface PageQuery {
   readonly before_id?: string | undefined;
   /** Return only items for which this CEL expression is true, such as `obj.metadata == "prod"`. */
   readonly filter?: string | undefined;
+  /** Return only items in which every word of this text occurs, in any case. */
+  readonly q?: string | undefined;
+  /** Order items by this field, with "-" in front in descending order. */
+  readonly order_by?: string | undefined;
+  /** With `order_by`: leave out so many of the first items. */
+  readonly skip?: number | undefined;
 }

@@ -11,7 +11,7 @@ import { type LiveSources, LiveStreams } from '../telemetry/live/live-streams.ts
 import { LoginFlows } from './people/login-flow.ts';
 import { addLoginRoutes, type People } from './people/login-routes.ts';
 import { ConsoleFiles } from './serving/console-files.ts';
-import { addLiveRoutes } from './serving/live-routes.ts';
+import { addLiveRoutes, type LiveRoutesOptions } from './serving/live-routes.ts';
 import { addPageRoutes, pageUrl } from './serving/page-routes.ts';
 import { checkBrowserOrigin, type OwnAddress } from './sessions/browser-origin.ts';
 import { ConsoleSessions, TOKEN_HEADER } from './sessions/console-sessions.ts';
@@ -50,6 +50,8 @@ export interface ConsoleOptions {
   /** Null: there is no GET /live. */
   readonly live: LiveSources | null;
   readonly findKey: FindPrincipal;
+  /** See `SearchPort.callers`. */
+  readonly searchedWords: LiveRoutesOptions['searchedWords'];
   /** False: a key or a session may have been revoked at another node. */
   readonly isCurrent: () => boolean;
   /** Null: login with API keys only. */
@@ -69,7 +71,7 @@ export interface OpenedConsole {
 
 /** Everything below /console. */
 export function openConsole(options: ConsoleOptions): OpenedConsole {
-  const { store, replica, clock, logger, own, scopes, version, people, identityIssuer } = options;
+  const { store, replica, clock, logger, own, scopes, version, people, identityIssuer, searchedWords } = options;
   const passkeys = people !== null && people.issuer === identityIssuer;
   const files = new ConsoleFiles();
   const sessions = new ConsoleSessions({
@@ -117,7 +119,7 @@ export function openConsole(options: ConsoleOptions): OpenedConsole {
           delay,
           startSession: begin,
         });
-        if (streams !== null) addLiveRoutes(app, { streams, authenticate, again });
+        if (streams !== null) addLiveRoutes(app, { streams, authenticate, again, searchedWords });
         app.get('/console/config', (_request, reply) =>
           reply
             .type('application/json; charset=utf-8')

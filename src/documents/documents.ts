@@ -74,6 +74,11 @@ export class Documents implements DocumentsPort {
     return this.#context.replica;
   }
 
+  /** Of all resources of a kind. */
+  count(kind: string): number {
+    return this.#context.replica.count(kind);
+  }
+
   require(kind: string, id: string): StoredRecord {
     return requireRecord(this.#context, kind, id);
   }

@@ -11,9 +11,11 @@ import type { Catalog } from './catalog.ts';
 import { writing } from './changesets/write-operation.ts';
 import type { CompiledResource } from './compiled.ts';
 import type { Documents, ResourceAddress } from './documents.ts';
-import { filteredList } from './filters/filtered-list.ts';
+import { COUNT_HEADER, filteredList, type TextsForCaller } from './filters/filtered-list.ts';
 import { moduleOperations, moduleReadSchema } from './module-operations.ts';
 import type { AnswerPorts } from './module-questions.ts';
+import { hasScope, scopeOf } from './scopes.ts';
+import { searchedTexts } from './search/searched-texts.ts';
 
 /** Lists name their pages by `uri`; filters compare with `clock`. */
 type ListPorts = Pick<SharedPorts, 'uri' | 'clock'>;
@@ -32,7 +34,19 @@ export function operationsOf(catalog: Catalog, documents: Documents): readonly O
       ...compiled.modules.flatMap((module) => moduleOperations(compiled, module, documents)),
     ];
   });
-  return all.map((operation) => (operation.verb === 'list' ? filteredList(operation) : operation));
+  const textsFor = textsOfReferences(catalog, documents);
+  return all.map((operation) => (operation.verb === 'list' ? filteredList(operation, textsFor) : operation));
+}
+
+/** What a list is searched by beside its own texts: those of the resources that it names, as far as the caller may read them. */
+function textsOfReferences(catalog: Catalog, documents: Documents): TextsForCaller {
+  return ({ principal }) =>
+    (id) => {
+      const compiled = catalog.compiled.get(catalog.kindOfId(id) ?? '');
+      if (compiled === undefined || !hasScope(principal, scopeOf('GET', compiled.resource.path))) return [];
+      const record = documents.reader.get(compiled.kind, id);
+      return record === undefined ? [] : searchedTexts(record, documents.reader).map(({ text }) => text);
+    };
 }
 
 function resourceOperations(compiled: CompiledResource, documents: Documents): readonly Operation<ListPorts>[] {
@@ -80,7 +94,8 @@ function resourceOperations(compiled: CompiledResource, documents: Documents): r
         const { items, lastId, hasMore } = await documents.list(compiled, request.principal, page, parent);
         const uri = ports.uri(parent === null ? resource.path : resource.path.replace(/\{[^}]+\}/, parent));
         const next = hasMore ? nextPageUri(uri, request.query, page.limit, lastId) : null;
-        return { body: { [resource.listKey]: items, uri, next_page_uri: next } };
+        const headers = parent === null ? { [COUNT_HEADER]: String(documents.count(resource.kind)) } : {};
+        return { body: { [resource.listKey]: items, uri, next_page_uri: next }, headers };
       },
     },
     {

@@ -214,7 +214,7 @@ export async function openApi(deps: ApiDependencies): Promise<OpenedApi> {
       claims: (owner, principal) => changesets.claims(owner, principal),
     },
     changes: new Changes(context, store.history, chain),
-    search: new Search(catalog, replica, renderer),
+    search: new Search(catalog, replica, renderer, store.logins),
     problems: openProblems({
       ...{ replica, config, clock, hostCertificates, store, learningClient, problems: deps.problems },
       modules: catalog.modules,
@@ -278,6 +278,7 @@ export async function openApi(deps: ApiDependencies): Promise<OpenedApi> {
     lifetimeSeconds: config.console_session_lifetime,
     live: deps.traffic?.live((request) => withRefs(request, ports.ref)) ?? null,
     findKey: (token) => keys.find(token),
+    searchedWords: (text, principal) => ports.search.callers(text, { principal }),
     isCurrent: () => others.isCurrent,
     identityIssuer: identity?.issuer ?? null,
     people: consolePeople(config, { clock, logger: deps.logger, ownIssuer: deps.ownIssuer }),

@@ -46,9 +46,13 @@ export function endsAtMs({ createdAtMs, lastUsedAtMs, lifetimeMs, idleMs }: Cons
   return Math.min(createdAtMs + lifetimeMs, lastUsedAtMs + idleMs);
 }
 
+/** What the first key was called until November 2026: no name for somebody who logs in with it. */
+const FORMER_FIRST_KEY = 'Created on the first start';
+
 /** Description of the key; its id if it has none. */
 export function keyName(apiKeyId: string, reader: Pick<RecordReader, 'get'>): string {
   const description = reader.get(apiKeys.kind, apiKeyId)?.doc['description'];
+  if (description === FORMER_FIRST_KEY) return 'First API key';
   return typeof description === 'string' && description !== '' ? description : apiKeyId;
 }
 

@@ -106,6 +106,11 @@ export interface SearchPort {
     limit: number,
     request: Pick<OperationRequest, 'principal'>,
   ): Promise<{ readonly results: readonly SearchResult[]; readonly hasMore: boolean }>;
+  /** The words of a text in lower case, with the ids of people, service accounts and guest links whose names they occur in. */
+  callers(
+    text: string,
+    request: Pick<OperationRequest, 'principal'>,
+  ): Promise<readonly { readonly text: string; readonly ids: readonly string[] }[]>;
 }
 
 /** The largest number of problems in one answer. */

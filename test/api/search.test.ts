@@ -104,7 +104,9 @@ suite('GET /search', () => {
     const records = Array.from({ length: 20_000 }, (_, at) => record(at));
     const catalog = createCatalog(resources, []);
     const replica = { all: (kind: string) => (kind === 'https_edge' ? records : []), get: () => undefined };
-    const search = new Search(catalog, replica as unknown as Replica, new Renderer(catalog, () => ''));
+    const search = new Search(catalog, replica as unknown as Replica, new Renderer(catalog, () => ''), {
+      listUsers: async () => [],
+    });
     let turns = 0;
     const ticking = setInterval(() => {
       turns += 1;

@@ -71,7 +71,7 @@ test('sites are listed with where they go, who may enter, their health and their
   await photograph('sites');
   assert.deepEqual(await admin.seriousFindings(), []);
 
-  await admin.page.getByLabel('Filter by host').fill('dead');
+  await admin.page.getByLabel('Search sites').fill('dead');
   await row('open.localhost').waitFor({ state: 'detached' });
   await row('dead.localhost').getByRole('link').click();
   await admin.page.getByRole('heading', { name: 'dead.localhost', level: 1 }).waitFor();
@@ -304,7 +304,7 @@ test('links have the names of what they lead to, with one request for each kind'
   assert.equal(made.status, 201);
   await admin.go('/changes');
   const change = page.locator('tr.row', { hasText: 'key of the robot' });
-  await change.getByRole('link').click();
+  await change.getByRole('link', { name: 'IP policy created' }).click();
   await page.getByRole('region', { name: 'IP policy created' }).getByText('the office', { exact: true }).waitFor();
 });
 

@@ -15,6 +15,8 @@ export interface Answer<Body> {
   readonly etag: string | null;
   /** Postern-Warning and Postern-Problem: the write succeeded, and something needs attention. */
   readonly warnings: readonly string[];
+  /** Of all results of a list; null: it does not say. */
+  readonly count: number | null;
 }
 
 /** One call of the API with the session: the cookie and the token are both needed. */
@@ -37,8 +39,14 @@ export async function request<Body>(
   return {
     data: (text === '' ? null : JSON.parse(text)) as Body,
     etag: response.headers.get('etag'),
+    count: countOf(response),
     warnings: ['postern-problem', 'postern-warning'].flatMap((name) => response.headers.get(name) ?? []),
   };
+}
+
+function countOf({ headers }: Response): number | null {
+  const count = headers.get('postern-count');
+  return count === null ? null : Number(count);
 }
 
 export async function get<Body>(path: string, abort?: AbortSignal): Promise<Body> {

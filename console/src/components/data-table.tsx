@@ -6,6 +6,8 @@ export interface Column<Row> {
   readonly cell: (row: Row) => ComponentChildren;
   /** Width and alignment; "middle" and "low" disappear on narrow screens. */
   readonly class?: string;
+  /** Field of the API that the column can be ordered by. */
+  readonly order?: string;
 }
 
 interface DataTableProps<Row> {
@@ -18,6 +20,9 @@ interface DataTableProps<Row> {
   readonly isLoading?: boolean;
   readonly loadMore?: () => void;
   readonly empty?: ComponentChildren;
+  /** The field that the rows are ordered by, with "-" in front in descending order. */
+  readonly order?: string;
+  readonly onOrder?: (order: string) => void;
   /** On a narrow screen, a row has a line for each column instead of hiding some. */
   readonly isStacked?: boolean;
 }
@@ -51,7 +56,8 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
     if (element !== null) setView({ top: element.scrollTop, height: element.clientHeight });
   };
   useEffect(measure, [isVirtual]);
-  if (rows.length === 0 && !isLoading && empty !== undefined) return <div class="card">{empty}</div>;
+  // The server may look at a part of a long list at a time: nothing is missing until it has seen all.
+  if (rows.length === 0 && !isLoading && !hasMore && empty !== undefined) return <div class="card">{empty}</div>;
   return (
     <section
       ref={box}
@@ -65,9 +71,7 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
         <thead>
           <tr>
             {columns.map((column) => (
-              <th key={column.name} scope="col" class={column.class}>
-                {column.name}
-              </th>
+              <Head key={column.name} column={column} order={props.order} onOrder={props.onOrder} />
             ))}
           </tr>
         </thead>
@@ -91,6 +95,29 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
         </tbody>
       </table>
     </section>
+  );
+}
+
+type HeadProps<Row> = Pick<DataTableProps<Row>, 'order' | 'onOrder'> & { readonly column: Column<Row> };
+
+function Head<Row>({ column, order = '', onOrder }: HeadProps<Row>) {
+  const { name, order: field } = column;
+  if (field === undefined || onOrder === undefined) {
+    return (
+      <th scope="col" class={column.class}>
+        {name}
+      </th>
+    );
+  }
+  const direction = order === field ? 'ascending' : order === `-${field}` ? 'descending' : 'none';
+  const next = { none: field, ascending: `-${field}`, descending: '' }[direction];
+  return (
+    <th scope="col" class={column.class} aria-sort={direction}>
+      <button type="button" class="order" onClick={() => onOrder(next)}>
+        {name}
+        <span aria-hidden="true">{{ none: '', ascending: ' ↑', descending: ' ↓' }[direction]}</span>
+      </button>
+    </th>
   );
 }
 

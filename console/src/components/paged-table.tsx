@@ -1,15 +1,15 @@
 import type { ComponentChildren } from 'preact';
 import type { Document, Pages } from '../api/use-pages.ts';
 import { textAt } from '../format/text.ts';
+import { setQuery } from '../router/location.ts';
 import { type Column, DataTable } from './data-table.tsx';
+import { useListQuery } from './list-filter.tsx';
 import { ErrorNotice } from './notice.tsx';
 
 interface PagedTableProps {
   readonly label: string;
   readonly pages: Pages;
   readonly columns: readonly Column<Document>[];
-  /** Absent: all that are loaded. */
-  readonly rows?: readonly Document[];
   readonly rowKey?: (row: Document) => string;
   readonly empty: ComponentChildren;
   /** See `DataTable`. */
@@ -18,20 +18,22 @@ interface PagedTableProps {
 
 /** A list of the API: its rows, the next page when it comes into view, and why it could not be loaded. */
 export function PagedTable(props: PagedTableProps) {
-  const { label, pages, columns, rows = pages.rows, rowKey = keyOf, empty, isStacked = false } = props;
+  const { label, pages, columns, rowKey = keyOf, empty, isStacked = false } = props;
   return (
     <>
       {pages.error !== null && <ErrorNotice error={pages.error} retry={pages.reload} />}
       <DataTable
         label={label}
         columns={columns}
-        rows={rows}
+        rows={pages.rows}
         rowKey={rowKey}
-        // A filter looks at what is loaded: it asks for no further pages.
-        hasMore={pages.hasMore && rows.length === pages.rows.length}
+        hasMore={pages.hasMore}
         isLoading={pages.isLoading}
         loadMore={pages.loadMore}
-        empty={empty}
+        // Without an answer, nothing is known to be missing.
+        empty={pages.error === null ? empty : ''}
+        order={useListQuery().order}
+        onOrder={(order) => setQuery({ order })}
         isStacked={isStacked}
       />
     </>

@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import { areAllowed } from '../api/scopes.ts';
 import { type Document, usePages } from '../api/use-pages.ts';
 import { href } from '../router/location.ts';
-import { documentName } from '../schema/document-name.ts';
+import { documentName, NAMING_FIELDS } from '../schema/document-name.ts';
 import { type JsonSchema, labelOf } from '../schema/json-schema.ts';
 import { itemPath } from '../schema/paths.ts';
 import type { ResourceType } from '../schema/resource-types.ts';
@@ -11,6 +11,7 @@ import { CreateResource } from './create-resource.tsx';
 import type { Column } from './data-table.tsx';
 import { EmptyState } from './empty-state.tsx';
 import type { FormValue } from './form/schema-form.tsx';
+import { ListFilter, listPath, NothingFound, useListQuery } from './list-filter.tsx';
 import { NotAvailable } from './notice.tsx';
 import { PagedTable } from './paged-table.tsx';
 import { ValueView } from './value-view.tsx';
@@ -40,7 +41,8 @@ export interface CreateForm {
 
 /** Any list of the API: paged by the server, with a button to create if the scopes allow it. */
 export function ResourceList({ type, path, columns, extraColumns, purpose, hint, form = {} }: ResourceListProps) {
-  const pages = usePages(path ?? `${type.list.path}?limit=100`, type.listKey);
+  const wanted = useListQuery();
+  const pages = usePages(listPath(path ?? `${type.list.path}?limit=100`, wanted), type.listKey);
   const [isCreating, setCreating] = useState(false);
   const canCreate =
     form !== null && type.create !== null && areAllowed(type.create.scopes) && !type.create.path.includes('{');
@@ -55,15 +57,20 @@ export function ResourceList({ type, path, columns, extraColumns, purpose, hint,
     <div class="stack-small">
       {hint !== undefined && pages.rows.length > 0 && <p class="hint">{hint}</p>}
       {pages.rows.length > 0 && canCreate && <div class="line">{createButton}</div>}
+      {(pages.rows.length > 0 || wanted.q !== '') && <ListFilter label={`Search ${type.plural}`} pages={pages} />}
       <PagedTable
         label={type.plural}
         pages={pages}
         columns={[...(columns ?? columnsOf(type)), ...(extraColumns?.(pages.reload) ?? [])]}
         empty={
-          <EmptyState title={`No ${type.plural} yet`}>
-            <p>{purpose ?? type.description}</p>
-            {createButton}
-          </EmptyState>
+          wanted.q === '' ? (
+            <EmptyState title={`No ${type.plural} yet`}>
+              <p>{purpose ?? type.description}</p>
+              {createButton}
+            </EmptyState>
+          ) : (
+            <NothingFound what={type.title.toLowerCase()} />
+          )
         }
       />
       {isCreating && (
@@ -84,6 +91,7 @@ function columnsOf(type: ResourceType): readonly Column<Document>[] {
       ([name, field], index): Column<Document> => ({
         name: labelOf(name),
         class: index === 0 ? '' : index === 1 ? 'middle' : 'low',
+        order: name,
         cell: (row) => <ValueView value={row[name]} schema={field} />,
       }),
     ),
@@ -91,9 +99,11 @@ function columnsOf(type: ResourceType): readonly Column<Document>[] {
 }
 
 export function nameColumn(type: ResourceType): Column<Document> {
+  const naming = NAMING_FIELDS.find((field) => type.item.properties?.[field] !== undefined);
   return {
     name: 'Name',
     class: 'col-wide',
+    ...(naming !== undefined && { order: naming }),
     cell: (row) => {
       const path = itemPath(type, row);
       const name = documentName(row);

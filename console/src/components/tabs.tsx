@@ -1,6 +1,9 @@
 import { useEffect, useRef } from 'preact/hooks';
 import { query, setQuery } from '../router/location.ts';
 
+/** Each tab has a list of its own. */
+const CLEARED = { q: '', order: '' };
+
 /** The chosen tab is in the address: links and the back button keep it. */
 export function useTab(tabs: readonly string[]): string {
   const chosen = query.value.get('tab') ?? '';
@@ -17,7 +20,7 @@ export function Tabs({ tabs, label }: { tabs: readonly (readonly [id: string, na
     const step = event.key === 'ArrowRight' ? 1 : event.key === 'ArrowLeft' ? -1 : 0;
     const next = tabs[(index + step + tabs.length) % tabs.length];
     if (step === 0 || next === undefined) return;
-    setQuery({ tab: next[0] });
+    setQuery({ ...CLEARED, tab: next[0] });
     list.current?.querySelectorAll('button')[(index + step + tabs.length) % tabs.length]?.focus();
   };
   return (
@@ -29,7 +32,7 @@ export function Tabs({ tabs, label }: { tabs: readonly (readonly [id: string, na
           role="tab"
           aria-selected={id === chosen}
           tabIndex={id === chosen ? 0 : -1}
-          onClick={() => setQuery({ tab: id })}
+          onClick={() => setQuery({ ...CLEARED, tab: id })}
           onKeyDown={(event) => move(event, index)}
         >
           {name}

@@ -1,7 +1,8 @@
 import type { Document } from '../api/use-pages.ts';
 import { textAt } from '../format/text.ts';
 
-const NAMING_FIELDS = [
+/** What people call a document by, best first. */
+export const NAMING_FIELDS = [
   'name',
   'description',
   'domain',

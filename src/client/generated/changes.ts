@@ -18,6 +18,8 @@ export interface Change {
      * starts with "unverified" or "subject".
      */
     readonly id: string;
+    /** Description of the API key now, or the name of the person; empty for the server. */
+    readonly name: string;
     /** OpenID issuer of the person; only for people. */
     readonly issuer?: string | null | undefined;
     /** Subject of the person at the issuer, which nobody can choose; only for people. */
@@ -45,6 +47,11 @@ export interface Change {
     readonly module?: string | undefined;
     /** Id of the resource. */
     readonly id: string;
+    /**
+     * What people call it, such as the hosts of an edge: as it is now, or as it was before it was deleted. Empty if
+     * it has no name.
+     */
+    readonly name: string;
     /** What happened to it. */
     readonly change: 'created' | 'updated' | 'deleted';
     /** The document before the change, with secrets masked; null if it did not exist. */
@@ -72,6 +79,8 @@ export interface ChangePage {
        * starts with "unverified" or "subject".
        */
       readonly id: string;
+      /** Description of the API key now, or the name of the person; empty for the server. */
+      readonly name: string;
       /** OpenID issuer of the person; only for people. */
       readonly issuer?: string | null | undefined;
       /** Subject of the person at the issuer, which nobody can choose; only for people. */
@@ -99,6 +108,11 @@ export interface ChangePage {
       readonly module?: string | undefined;
       /** Id of the resource. */
       readonly id: string;
+      /**
+       * What people call it, such as the hosts of an edge: as it is now, or as it was before it was deleted. Empty if
+       * it has no name.
+       */
+      readonly name: string;
       /** What happened to it. */
       readonly change: 'created' | 'updated' | 'deleted';
     }[];

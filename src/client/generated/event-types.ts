@@ -28,6 +28,17 @@ export interface EventTypeQuery {
    * still a next page.
    */
   readonly filter?: string | undefined;
+  /**
+   * Orders the results by this field, with "-" in front in descending order; equal ones newest first. A list with
+   * more than 10,000 results cannot be ordered: use `q` or `filter` too. The header Postern-Count has the number
+   * of results.
+   */
+  readonly order_by?: string | undefined;
+  /**
+   * Only results in which every word of this text occurs, in any case: in names, hosts, addresses, email addresses
+   * and ids of the result, or of what it refers to. The header Postern-Count has the number of results.
+   */
+  readonly q?: string | undefined;
 }
 
 /** A type of event that a subscription can include. */

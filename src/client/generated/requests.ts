@@ -101,6 +101,8 @@ export interface RequestQuery extends PageQuery {
   readonly status?: string | undefined;
   /** Only requests of this person, service account or guest link. */
   readonly user?: string | undefined;
+  /** Only requests of this edge. An id: "edghts_" and 27 letters and digits. */
+  readonly edge?: string | undefined;
   /** Only requests of this route. An id: "edghtsrt_" and 27 letters and digits. */
   readonly route?: string | undefined;
   /** Only requests that finished at this time or later. RFC 3339, UTC. */

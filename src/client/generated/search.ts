@@ -22,11 +22,6 @@ export interface SearchResultQueryAnswer {
   readonly has_more: boolean;
 }
 
-export interface SearchResultQuery extends PageQuery {
-  /** The text, at most 200 characters. Without it, nothing is found. */
-  readonly q?: string | undefined;
-}
-
 /** Finds resources by host name, path, name, description, metadata or id. */
 export class SearchClient extends ResourceClient {
   /**
@@ -34,7 +29,7 @@ export class SearchClient extends ResourceClient {
    * the text must occur, in any case. The best matches come first. Resources that the key may not read are left
    * out, and secrets are not searched.
    */
-  query(query?: SearchResultQuery, options?: RequestOptions): Promise<Answer<SearchResultQueryAnswer>> {
+  query(query?: PageQuery, options?: RequestOptions): Promise<Answer<SearchResultQueryAnswer>> {
     return this.call({ method: 'GET', path: '/search', query }, options);
   }
 }

@@ -6,7 +6,9 @@ import { queryDecoder } from '../../api/query.ts';
 import { requireScopes } from '../../documents/scopes.ts';
 import { coversScope } from '../../resources/covers-scope.ts';
 import { resourceErrors } from '../../resources/errors.ts';
+import type { Principal } from '../../resources/operation.ts';
 import type { LiveStreams } from '../../telemetry/live/live-streams.ts';
+import type { SearchedWord } from '../../telemetry/requests/request-filter.ts';
 
 const MAX_TEXT = 256;
 /** The scopes that each topic needs. */
@@ -24,6 +26,8 @@ const QUERY = Type.Object(
     host: Type.Optional(Type.String({ maxLength: MAX_TEXT })),
     status: Type.Optional(Type.String({ pattern: '^(0|[1-5]([0-9][0-9]|xx))$' })),
     user: Type.Optional(Type.String({ maxLength: MAX_TEXT })),
+    edge: Type.Optional(Type.String({ maxLength: MAX_TEXT })),
+    q: Type.Optional(Type.String({ maxLength: MAX_TEXT })),
   },
   { additionalProperties: false },
 );
@@ -31,22 +35,26 @@ const QUERY = Type.Object(
 export interface LiveRoutesOptions {
   readonly streams: LiveStreams;
   readonly authenticate: Authenticate;
+  /** See `SearchPort.callers`. */
+  readonly searchedWords: (text: string, principal: Principal) => Promise<readonly SearchedWord[]>;
   /** The same caller again, without any effect; null when its key or session has ended. */
   readonly again: (attempt: AuthenticationAttempt) => Caller | null;
 }
 
 /** A stream of lines, since a page needs the headers of its session, which EventSource cannot send. */
-export function addLiveRoutes(app: FastifyInstance, { streams, authenticate, again }: LiveRoutesOptions): void {
+export function addLiveRoutes(app: FastifyInstance, options: LiveRoutesOptions): void {
+  const { streams, authenticate, again, searchedWords } = options;
   const decode = queryDecoder(QUERY);
   app.get('/live', { exposeHeadRoute: false }, async (request, reply) => {
     const { principal } = await authenticate(request);
     request.postern.apiKeyId = principal.apiKeyId;
-    const { topics: text, host, status, user } = decode(request.query as Record<string, unknown>);
+    const { topics: text, host, status, user, edge, q } = decode(request.query as Record<string, unknown>);
     const topics = topicsOf(text);
     const scopes = [...topics].flatMap((topic) => TOPICS.get(topic) ?? []);
     requireScopes(principal, scopes);
     if (streams.isFull) throw tooMany('too many live views of this node are open: close some');
     if (streams.isFullFor(principal.apiKeyId)) throw tooMany('this key has too many open live views: close some');
+    const words = q === undefined ? null : await searchedWords(q, principal);
     const attempt = attemptOf(request);
     reply.hijack();
     streams.open(reply.raw, {
@@ -56,6 +64,8 @@ export function addLiveRoutes(app: FastifyInstance, { streams, authenticate, aga
         ...(host !== undefined && { host: host.toLowerCase() }),
         ...(status !== undefined && { status }),
         ...(user !== undefined && { user }),
+        ...(edge !== undefined && { edge }),
+        ...(words !== null && { words }),
       },
       isAllowed: () => {
         const now = again(attempt)?.principal.scopes;

@@ -81,3 +81,29 @@ suite('a filtered list', () => {
     assert.equal(readItems, 7);
   });
 });
+
+suite('an ordered list', () => {
+  test('is ordered as a whole, page by page, and says how many results it has', async () => {
+    const filter = 'obj.number > 24990 && obj.number <= 24995';
+    // The first 10,000 items of 25,000 are not the whole list.
+    await assert.rejects(ask({ order_by: 'number' }), { code: 'ERR_POSTERN_INVALID_QUERY' });
+    await assert.rejects(ask({ order_by: 'nothing' }), /order_by must be a field/);
+    const short = filteredList({ ...things, run: (request, port) => things.run(withFirst(request, 250), port) });
+    const page = async (query: Record<string, string>) =>
+      await short.run({ query } as unknown as OperationRequest, ports);
+    const first = await page({ order_by: 'number', limit: '2' });
+    assert.deepEqual(numbersOf(first.body ?? {}), [1, 2]);
+    assert.deepEqual(first.headers, { 'postern-count': '249' });
+    const second = await page(queryOf(first.body?.['next_page_uri']));
+    assert.deepEqual(numbersOf(second.body ?? {}), [3, 4]);
+    assert.deepEqual(numbersOf((await page({ order_by: '-number', limit: '2', skip: '248' })).body ?? {}), [1]);
+    const found = await page({ q: '00000249', limit: '5' });
+    assert.deepEqual([numbersOf(found.body ?? {}), found.headers], [[249], { 'postern-count': '1' }]);
+    assert.deepEqual(numbersOf(await ask({ filter, limit: '1' })), [24_995]);
+  });
+});
+
+/** A list of fewer things. */
+function withFirst(request: OperationRequest, first: number): OperationRequest {
+  return { ...request, query: { before_id: idOf(first), ...request.query } };
+}

@@ -1,16 +1,45 @@
 import Type, { type TObject, type TSchema } from 'typebox';
 import { TimeSlice } from '../../lib/async/slice-lane.ts';
-import type { JsonObject } from '../../lib/json.ts';
+import type { JsonObject, JsonValue } from '../../lib/json.ts';
+import { resourceErrors } from '../../resources/errors.ts';
 import type { Operation, OperationRequest, OperationResult } from '../../resources/operation.ts';
 import type { SharedPorts } from '../../resources/shared-ports.ts';
 import { API_LANE } from '../api-lane.ts';
 import { longAnswer } from '../long-answer.ts';
 import { compileFilter, type ItemFilter } from './compile-filter.ts';
+import { type TextsOfId, textFilter } from './text-filter.ts';
 
 const MAX_FILTER_LENGTH = 1_024;
 const PAGE_SIZE = 100;
 /** A request looks at this many items at most: then it returns what it found, and where to continue. */
 const MAX_SCANNED = 10_000;
+const MAX_TEXT = 200;
+/** How many results there are in all, for a list with `q` or `order_by`. */
+export const COUNT_HEADER = 'postern-count';
+/** More than a page has: beyond it, only the first ones in the order are kept. */
+const KEPT_PER_PAGE = 4;
+
+const textParameter = Type.Optional(
+  Type.String({
+    maxLength: MAX_TEXT,
+    description:
+      'Only results in which every word of this text occurs, in any case: in names, hosts, addresses, email addresses and ids of the result, or of what it refers to. The header Postern-Count has the number of results.',
+  }),
+);
+const orderParameter = Type.Optional(
+  Type.String({
+    pattern: '^-?[a-z_]{1,64}$',
+    description:
+      'Orders the results by this field, with "-" in front in descending order; equal ones newest first. A list with more than 10,000 results cannot be ordered: use `q` or `filter` too. The header Postern-Count has the number of results.',
+  }),
+);
+const skipParameter = Type.Optional(
+  Type.Integer({
+    minimum: 0,
+    maximum: MAX_SCANNED,
+    description: 'With `order_by`: leaves out so many of the first results. `next_page_uri` has it.',
+  }),
+);
 
 const filterParameter = Type.Optional(
   Type.String({
@@ -20,23 +49,47 @@ const filterParameter = Type.Optional(
   }),
 );
 
-/** A list that can be filtered by an expression over what it shows. Without a filter it runs as it is. */
-export function filteredList<Ports extends Pick<SharedPorts, 'clock'>>(operation: Operation<Ports>): Operation<Ports> {
+/** What each list needs to know about resources that its items refer to. */
+export type TextsForCaller = (request: OperationRequest) => TextsOfId;
+
+/** A list that can be filtered by a text or an expression, and ordered, by what it shows. Without these it runs as it is. */
+export function filteredList<Ports extends Pick<SharedPorts, 'clock'>>(
+  operation: Operation<Ports>,
+  textsFor: TextsForCaller = () => () => [],
+): Operation<Ports> {
   const { properties = {} } = operation.query ?? {};
   const [listKey, list] = listIn(operation.success.schema as TObject);
   const cursor = Object.keys(properties).find((name) => name.startsWith('before_'));
-  const query = Type.Object({ ...properties, filter: filterParameter }, { additionalProperties: false });
+  // Requests are many: their history looks for the text itself.
+  const hasOwnText = 'q' in properties;
+  const added = {
+    ...{ filter: filterParameter, order_by: orderParameter },
+    ...(!hasOwnText && { q: textParameter }),
+    ...(cursor !== undefined && { skip: skipParameter }),
+  };
+  const query = Type.Object({ ...properties, ...added }, { additionalProperties: false });
   const errors = [...new Set([...operation.errors, 'ERR_POSTERN_INVALID_QUERY' as const])];
   return {
     ...operation,
     query,
     errors,
     run: async (request, ports) => {
-      const { filter, ...others } = request.query;
-      if (filter === undefined) return serialized(await operation.run(request, ports), listKey);
-      const source = { operation, listKey, cursor, request: { ...request, query: others }, ports };
-      const matches = await compileFilter(filter, list.items, ports.clock.nowMs());
-      return serialized(await scan(source, matches, filter), listKey);
+      const { filter, q: text, order_by: orderBy, skip, ...others } = request.query;
+      const q = hasOwnText ? undefined : text;
+      const plain = { ...request, query: { ...others, ...(hasOwnText && text !== undefined && { q: text }) } };
+      if (filter === undefined && q === undefined && orderBy === undefined)
+        return serialized(await operation.run(plain, ports), listKey);
+      const byFilter = filter === undefined ? null : await compileFilter(filter, list.items, ports.clock.nowMs());
+      const byText = q === undefined ? null : textFilter(q, textsFor(request));
+      const source = {
+        ...{ operation, listKey, cursor, request: plain, ports },
+        matches: (item: JsonObject) => (byFilter?.(item) ?? true) && (byText?.(item) ?? true),
+        parameters: { ...(filter !== undefined && { filter }), ...(q !== undefined && { q }) },
+        isCounted: q !== undefined,
+      };
+      if (orderBy === undefined) return serialized(await scan(source), listKey);
+      requireField(orderBy, list.items as TObject);
+      return serialized(await inOrder(source, orderBy, Number(skip ?? 0)), listKey);
     },
   };
 }
@@ -53,32 +106,149 @@ interface Source<Ports> {
   readonly cursor: string | undefined;
   readonly request: OperationRequest;
   readonly ports: Ports;
+  readonly matches: ItemFilter;
+  /** What the next page is asked with, too. */
+  readonly parameters: Readonly<Record<string, string>>;
+  readonly isCounted: boolean;
 }
 
-async function scan<Ports>(source: Source<Ports>, matches: ItemFilter, filter: string): Promise<OperationResult> {
-  const { listKey, cursor, request } = source;
+async function scan<Ports>(source: Source<Ports>): Promise<OperationResult> {
+  const { listKey, cursor, request, matches, parameters } = source;
   const limit = Number(request.query['limit'] ?? PAGE_SIZE);
   const slice = new TimeSlice(API_LANE);
   const found: JsonObject[] = [];
   let from = cursor === undefined ? undefined : request.query[cursor];
+  // The later pages of a list belong to the count of the first.
+  const isCounted = source.isCounted && from === undefined;
+  let count = 0;
+  let next: string | undefined;
   for (let scanned = 0; ; ) {
     const body = await readPage(source, from);
-    const answer = (next: string | undefined): OperationResult => ({
+    const answer = (isWhole: boolean): OperationResult => ({
       body: { ...body, [listKey]: found, ...('next_page_uri' in body && { next_page_uri: pageUri(next) }) },
+      ...(isCounted && isWhole && { headers: { [COUNT_HEADER]: String(count) } }),
     });
-    const pageUri = (next: string | undefined): string | null =>
-      next === undefined ? null : continued(source, body['uri'] as string, { filter, limit, next });
+    const pageUri = (place: string | undefined): string | null =>
+      place === undefined
+        ? null
+        : continued(source, body['uri'] as string, { ...parameters, limit: String(limit), [cursor ?? '']: place });
     for (const item of body[listKey] as readonly JsonObject[]) {
       if (slice.isOver) await slice.next();
       if (!matches(item)) continue;
+      count += 1;
+      if (cursor === undefined || found.length < limit) {
+        found.push(item);
+        continue;
+      }
       // One more than fit: the list goes on after the last that does.
-      if (cursor !== undefined && found.length === limit) return answer(placeOf(found.at(-1), cursor));
-      found.push(item);
+      next ??= placeOf(found.at(-1), cursor);
+      if (!isCounted) return answer(false);
     }
     scanned += PAGE_SIZE;
     from = cursor === undefined ? undefined : nextPlace(body, cursor);
-    if (from === undefined || scanned >= MAX_SCANNED) return answer(from);
+    if (from !== undefined && scanned < MAX_SCANNED) continue;
+    next ??= from;
+    return answer(from === undefined);
   }
+}
+
+/** A page of all matches in the order of a field. Every page looks at all items: what changes meanwhile moves them. */
+async function inOrder<Ports>(source: Source<Ports>, orderBy: string, skip: number): Promise<OperationResult> {
+  const { listKey, cursor, request, matches, parameters } = source;
+  const limit = Number(request.query['limit'] ?? PAGE_SIZE);
+  const end = cursor === undefined ? Number.POSITIVE_INFINITY : skip + limit;
+  const slice = new TimeSlice(API_LANE);
+  const first = new FirstInOrder(orderBy, end);
+  let from: string | undefined;
+  for (let scanned = PAGE_SIZE; ; scanned += PAGE_SIZE) {
+    const body = await readPage(source, from);
+    for (const item of body[listKey] as readonly JsonObject[]) {
+      if (slice.isOver) await slice.next();
+      if (matches(item)) first.add(item);
+    }
+    from = cursor === undefined ? undefined : nextPlace(body, cursor);
+    if (from !== undefined && scanned < MAX_SCANNED) continue;
+    if (from !== undefined) throw tooLong();
+    const shown = first.all().slice(skip, end);
+    const next = { ...parameters, order_by: orderBy, skip: String(end), limit: String(limit) };
+    const nextUri = first.count > end ? continued(source, body['uri'] as string, next) : null;
+    return {
+      body: { ...body, [listKey]: shown, ...('next_page_uri' in body && { next_page_uri: nextUri }) },
+      headers: { [COUNT_HEADER]: String(first.count) },
+    };
+  }
+}
+
+/** Keeps the first items in the order of a field: every item of the list may match. */
+class FirstInOrder {
+  readonly #field: string;
+  readonly #sign: 1 | -1;
+  readonly #wanted: number;
+  #kept: { readonly item: JsonObject; readonly place: number; readonly value: string | number }[] = [];
+  #count = 0;
+
+  constructor(orderBy: string, wanted: number) {
+    this.#field = orderBy.replace(/^-/, '');
+    this.#sign = orderBy.startsWith('-') ? -1 : 1;
+    this.#wanted = wanted;
+  }
+
+  get count(): number {
+    return this.#count;
+  }
+
+  add(item: JsonObject): void {
+    this.#kept.push({ item, place: this.#count, value: orderedBy(item[this.#field]) });
+    this.#count += 1;
+    if (this.#kept.length >= this.#wanted * KEPT_PER_PAGE) this.#sort();
+  }
+
+  all(): readonly JsonObject[] {
+    this.#sort();
+    return this.#kept.map(({ item }) => item);
+  }
+
+  #sort(): void {
+    const sorted = this.#kept.sort((one, other) => {
+      const order = compared(one.value, other.value) * this.#sign;
+      return order === 0 ? one.place - other.place : order;
+    });
+    if (sorted.length > this.#wanted) sorted.length = this.#wanted;
+  }
+}
+
+const COLLATOR = new Intl.Collator('en', { numeric: true, sensitivity: 'base' });
+
+function compared(one: string | number, other: string | number): number {
+  if (typeof one === 'number' && typeof other === 'number') return one - other;
+  return COLLATOR.compare(String(one), String(other));
+}
+
+/** A list by its first value, a reference by its id. */
+function orderedBy(value: JsonValue | undefined): string | number {
+  if (typeof value === 'number' || typeof value === 'string') return value;
+  if (Array.isArray(value)) return orderedBy(value[0]);
+  if (typeof value === 'object' && value !== null) return orderedBy((value as JsonObject)['id']);
+  return value === true ? 1 : value === false ? 0 : '';
+}
+
+function requireField(orderBy: string, item: TObject): void {
+  if (Object.hasOwn(item.properties ?? {}, orderBy.replace(/^-/, ''))) return;
+  throw resourceErrors.create(
+    'ERR_POSTERN_INVALID_QUERY',
+    'order_by must be a field of the results, such as created_at',
+    {
+      details: { parameter: 'order_by' },
+    },
+  );
+}
+
+function tooLong(): Error {
+  return resourceErrors.create(
+    'ERR_POSTERN_INVALID_QUERY',
+    `this list has more than ${MAX_SCANNED.toLocaleString('en')} items, and cannot be ordered: leave order_by out`,
+    { details: { parameter: 'order_by' } },
+  );
 }
 
 async function readPage<Ports>(
@@ -100,12 +270,11 @@ function nextPlace({ next_page_uri: uri }: JsonObject, cursor: string): string |
 }
 
 function continued(
-  { cursor = '', request }: Pick<Source<never>, 'cursor' | 'request'>,
+  { request }: Pick<Source<never>, 'request'>,
   uri: string,
-  { filter, limit, next }: { readonly filter: string; readonly limit: number; readonly next: string },
+  next: Readonly<Record<string, string>>,
 ): string {
-  const parameters = new URLSearchParams({ ...request.query, filter, limit: String(limit), [cursor]: next });
-  return `${uri}?${parameters.toString()}`;
+  return `${uri}?${new URLSearchParams({ ...request.query, ...next }).toString()}`;
 }
 
 function listIn(schema: TObject): readonly [string, { readonly items: TSchema }] {

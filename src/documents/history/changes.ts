@@ -1,6 +1,8 @@
 import { mapInSlices } from '../../lib/async/map-in-slices.ts';
 import { rfc3339 } from '../../lib/clock.ts';
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
+import type { RecordReader } from '../../replica/record-reader.ts';
+import { keyName } from '../../resources/console-session-record.ts';
 import type { ChangesPort } from '../../resources/documents-ports.ts';
 import { refuseWithout, resourceErrors } from '../../resources/errors.ts';
 import type { OperationRequest, OperationResult, Principal } from '../../resources/operation.ts';
@@ -11,7 +13,9 @@ import type {
   HistoryItem,
   HistoryQuery,
   HistoryStore,
+  HistorySummary,
   RecordKey,
+  StoredRecord,
 } from '../../store/store.ts';
 import { API_LANE } from '../api-lane.ts';
 import { ownerIdOf } from '../compiled.ts';
@@ -24,11 +28,14 @@ import { longAnswer } from '../long-answer.ts';
 import { refusalError } from '../refusal-error.ts';
 import type { View } from '../renderer.ts';
 import { hasScope, scopeOf } from '../scopes.ts';
+import { titleOf } from '../search/searched-texts.ts';
 import { noteOf } from './change-note.ts';
 import { type DocumentForm, documentForm } from './document-form.ts';
 import type { HistoryChain } from './history-chain.ts';
 import { authorizeKept, cannotUndo, planUndo } from './undo.ts';
 
+/** A change of more documents is not read for the name of one that is gone. */
+const MAX_READ_FOR_NAMES = 20;
 const MASKED: View = { readable: 'masked', masked: 'masked' };
 
 /** The history of configuration: what changed, who changed it, and the way back. */
@@ -46,17 +53,47 @@ export class Changes implements ChangesPort {
   async list(query: HistoryQuery, principal: Principal): ReturnType<ChangesPort['list']> {
     const found = await this.#history.list(query);
     const readable = found.filter(({ keys }) => keys.every((key) => this.#mayRead(key, principal)));
+    const deleted = await this.#namesOfDeleted(readable);
     return {
       changes: readable.map((summary) => ({
-        ...headOf(summary),
+        ...this.#headOf(summary),
         ...this.#confirmBy(summary),
         count: summary.count,
-        objects: summary.keys.map(({ kind, id, op }) => ({ ...this.#named({ kind, id }), change: op })),
+        objects: summary.keys.map(({ kind, id, op }) => {
+          const named = this.#named({ kind, id });
+          return { ...named, name: this.#nameOf(named) ?? deleted.get(ownerIdOf(id)) ?? '', change: op };
+        }),
       })),
       lastRevision: found.at(-1)?.revision ?? null,
       isFull: found.length === query.limit,
       pending: this.#pending(),
     };
+  }
+
+  /** What the history knows of resources that are gone: only changes that deleted their first one are read for it. */
+  async #namesOfDeleted(summaries: readonly HistorySummary[]): Promise<ReadonlyMap<string, string>> {
+    const names = new Map<string, string>();
+    for (const { revision, keys, count } of summaries) {
+      const isGone = keys.some((key) => !names.has(ownerIdOf(key.id)) && this.#nameOf(this.#named(key)) === null);
+      if (!isGone || count > MAX_READ_FOR_NAMES) continue;
+      const entry = await this.#history.get(revision);
+      if (entry !== null) for (const [id, name] of namesIn(entry, this.#context.replica)) names.set(id, name);
+    }
+    return names;
+  }
+
+  /** What people call it now; null: it is gone. */
+  #nameOf({ kind, id }: { readonly kind: string; readonly id: string }): string | null {
+    const { replica } = this.#context;
+    const record = replica.get(kind, id);
+    return record === undefined ? null : nameOf(record, replica);
+  }
+
+  #headOf(head: HistoryHead): JsonObject {
+    const { author } = head.note;
+    const { kind, id } = author;
+    const name = kind === 'api_key' ? keyName(String(id), this.#context.replica) : String(id ?? '');
+    return { ...headOf(head), author: { ...author, name } };
   }
 
   #pending(): JsonObject | null {
@@ -73,14 +110,16 @@ export class Changes implements ChangesPort {
   async get(revision: number, principal: Principal): Promise<OperationResult> {
     const entry = await this.#require(revision);
     this.#requireScopes(entry, 'GET', principal);
+    const deleted = namesIn(entry, this.#context.replica);
     const objects = await mapInSlices(API_LANE, entry.items, (item) => ({
       ...this.#named(item),
+      name: this.#nameOf(this.#named(item)) ?? deleted.get(ownerIdOf(item.id)) ?? '',
       change: item.before === null ? 'created' : item.after === null ? 'deleted' : 'updated',
       before: this.#shown(item, item.before),
       after: this.#shown(item, item.after),
       changed_secrets: changedSecrets(item),
     }));
-    const body = { ...headOf(entry), ...this.#confirmBy(entry), count: entry.items.length, objects };
+    const body = { ...this.#headOf(entry), ...this.#confirmBy(entry), count: entry.items.length, objects };
     return longAnswer(body, 'objects');
   }
 
@@ -174,7 +213,7 @@ export class Changes implements ChangesPort {
     return documentForm(catalog, kind)?.path ?? catalog.derivedKinds.get(kind)?.resource.path ?? null;
   }
 
-  #named({ kind, id }: RecordKey): JsonObject {
+  #named({ kind, id }: Pick<RecordKey, 'kind' | 'id'>): { kind: string; module?: string; id: string } {
     const [resource, module] = kind.split('.');
     return { kind: resource ?? kind, ...(module !== undefined && { module }), id: ownerIdOf(id) };
   }
@@ -186,6 +225,28 @@ export class Changes implements ChangesPort {
     if (form === null) return {};
     return this.#context.renderer.configuration(form.compiled, { kind, id, revision: 0, ...document }, MASKED);
   }
+}
+
+/** Names of the documents of an entry, as they were in it. */
+function namesIn({ items }: HistoryEntry, reader: RecordReader): ReadonlyMap<string, string> {
+  const records = new Map<string, StoredRecord>();
+  for (const { kind, id, before, after } of items) {
+    const document = after ?? before;
+    if (document !== null && !kind.includes('.')) records.set(`${kind} ${id}`, { kind, id, revision: 0, ...document });
+  }
+  // A route is named by its edge, which may have gone with it.
+  const within = {
+    get: (kind: string, id: string) => records.get(`${kind} ${id}`) ?? reader.get(kind, id),
+    page: () => [],
+    pageOfParent: () => [],
+  };
+  return new Map([...records.values()].map((record) => [record.id, nameOf(record, within)]));
+}
+
+/** Empty: nothing that people would know it by. */
+function nameOf(record: StoredRecord, reader: RecordReader): string {
+  const title = titleOf(record, reader);
+  return title === record.id ? '' : title;
 }
 
 /** Masked, an old and a new secret look the same. */

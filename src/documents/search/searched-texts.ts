@@ -9,7 +9,10 @@ export interface SearchedText {
 }
 
 /** The fields that people know a resource by, best first. Documents hold no secrets: those are stored apart. */
-const FIELDS = ['hostports', 'domain', 'hostname', 'match', 'name', 'address', 'labels', 'description', 'metadata'];
+const FIELDS = [
+  ...['hostports', 'domain', 'hostname', 'match', 'name', 'email', 'address', 'cidr', 'url', 'labels'],
+  ...['description', 'metadata'],
+];
 /** A route of an edge with a thousand names is found by the first ones. */
 const MAX_HOSTS = 10;
 

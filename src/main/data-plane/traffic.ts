@@ -150,6 +150,8 @@ function problemsOf({ problems, membership }: TrafficDependencies): readonly Jso
 }
 
 /** The fields that a filter of a live view compares. */
-function asRecorded({ host, status, user }: JsonObject): RecordedRequest {
-  return { host, status, userId: user } as unknown as RecordedRequest;
+function asRecorded(document: JsonObject): RecordedRequest {
+  const { id, host, path, method, status, user = null, edge, client_address, error_code = null } = document;
+  const texts = { id, host, path, method, clientAddress: client_address, errorCode: error_code };
+  return { ...texts, status, userId: user, edgeId: edge } as unknown as RecordedRequest;
 }

@@ -21,6 +21,9 @@ const author = Type.Object(
       description:
         'Id of the API key, or name of the person; empty for the server. A name that is not a verified email address starts with "unverified" or "subject".',
     }),
+    name: Type.String({
+      description: 'Description of the API key now, or the name of the person; empty for the server.',
+    }),
     issuer: Type.Optional(
       Type.Union([Type.String(), Type.Null()], { description: 'OpenID issuer of the person; only for people.' }),
     ),
@@ -48,6 +51,10 @@ const object = {
   kind: Type.String({ description: 'Kind of the resource.', examples: ['https_edge'] }),
   module: Type.Optional(Type.String({ description: 'Module of the resource, if the document is one.' })),
   id: Type.String({ description: 'Id of the resource.' }),
+  name: Type.String({
+    description:
+      'What people call it, such as the hosts of an edge: as it is now, or as it was before it was deleted. Empty if it has no name.',
+  }),
   change: Type.Enum(['created', 'updated', 'deleted'], { description: 'What happened to it.' }),
 };
 const document = (when: string) =>

@@ -1,5 +1,6 @@
 import Type from 'typebox';
 import type { InstallationRequests } from '../../telemetry/requests/installation-requests.ts';
+import type { SearchPort } from '../documents-ports.ts';
 import { resourceErrors } from '../errors.ts';
 import { LIST_DESCRIPTION } from '../live-operations.ts';
 import type { Operation } from '../operation.ts';
@@ -12,6 +13,7 @@ import { askedNodes, requestSchema } from './request-schema.ts';
 export interface RequestPorts extends Pick<SharedPorts, 'ref' | 'uri'> {
   /** Requests that the edges of all nodes have finished. */
   readonly requests: Pick<InstallationRequests, 'find' | 'list'>;
+  readonly search: Pick<SearchPort, 'callers'>;
 }
 
 const PATH = '/requests';
@@ -40,7 +42,15 @@ const list: Operation<RequestPorts> = {
           description: 'Only requests of this person, service account or guest link.',
         }),
       ),
+      edge: Type.Optional(idParameter('edghts', 'Only requests of this edge.')),
       route: Type.Optional(idParameter('edghtsrt', 'Only requests of this route.')),
+      q: Type.Optional(
+        Type.String({
+          maxLength: MAX_TEXT,
+          description:
+            'Only requests in which every word of this text occurs, in any case: in the host and path, at the start of the client address, in the error code, as the method, status or id, or in the name or email address of the user.',
+        }),
+      ),
       since: Type.Optional(timestamp('Only requests that finished at this time or later.')),
     },
     { additionalProperties: false },
@@ -60,14 +70,16 @@ const list: Operation<RequestPorts> = {
   errors: ['ERR_POSTERN_INVALID_QUERY', 'ERR_POSTERN_INVALID_TIME'],
   run: async (request, ports) => {
     const { query } = request;
-    const { host, status, user, route, since } = query;
+    const { host, status, user, edge, route, since, q } = query;
     const { beforeId, limit } = pageOf(query);
     const filter = {
       ...(beforeId !== null && { beforeId }),
       ...(host !== undefined && { host: host.toLowerCase() }),
       ...(status !== undefined && { status }),
       ...(user !== undefined && { user }),
+      ...(edge !== undefined && { edge }),
       ...(route !== undefined && { route }),
+      ...(q !== undefined && { words: await ports.search.callers(q, request) }),
       ...(since !== undefined && { sinceMs: timeOf(since) }),
     };
     const found = await ports.requests.list(filter, limit + 1);

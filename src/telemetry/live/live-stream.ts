@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { rfc3339 } from '../../lib/clock.ts';
 import { closing, listen } from '../../lib/guarded-listeners.ts';
 import type { JsonObject } from '../../lib/json.ts';
+import type { RequestFilter } from '../requests/request-filter.ts';
 
 /** More than a person can read; the rest is counted. */
 const MAX_REQUESTS_PER_SECOND = 100;
@@ -13,11 +14,7 @@ const MAX_BLOCKED_MS = 60_000;
 /** How long the last chunk may take. */
 const MAX_CLOSING_MS = 2_000;
 
-export interface LiveFilter {
-  readonly host?: string;
-  readonly status?: string;
-  readonly user?: string;
-}
+export type LiveFilter = Pick<RequestFilter, 'host' | 'status' | 'user' | 'edge' | 'words'>;
 
 export type WantedStream = Pick<LiveStream, 'owner' | 'topics' | 'filter' | 'isAllowed'>;
 

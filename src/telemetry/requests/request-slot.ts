@@ -18,12 +18,12 @@ export class RequestSlot {
   userId: string | null = null;
   /** Estimated size. */
   bytes = 0;
-  #method: string | null = null;
-  #path: string | null = null;
+  method: string | null = null;
+  path: string | null = null;
   #query: string | null = null;
-  #errorCode: string | null = null;
-  #edgeId: string | null = null;
-  #clientAddress = '';
+  errorCode: string | null = null;
+  edgeId: string | null = null;
+  clientAddress = '';
   #userKind: string | null = null;
   #headers: HeaderList = NONE;
   #bytesIn = 0;
@@ -46,14 +46,14 @@ export class RequestSlot {
     this.status = request.status;
     // Each request brings another string of the same characters: the one that is here has been copied already.
     if (this.host !== host) this.host = host;
-    if (this.#clientAddress !== clientAddress) this.#clientAddress = clientAddress;
+    if (this.clientAddress !== clientAddress) this.clientAddress = clientAddress;
     this.routeId = request.routeId;
     this.userId = request.userId;
-    this.#method = request.method;
-    this.#path = request.path;
+    this.method = request.method;
+    this.path = request.path;
     this.#query = request.query;
-    this.#errorCode = request.errorCode;
-    this.#edgeId = request.edgeId;
+    this.errorCode = request.errorCode;
+    this.edgeId = request.edgeId;
     this.#userKind = request.userKind;
     this.#headers = headers;
     this.#bytesIn = request.bytesIn;
@@ -75,15 +75,15 @@ export class RequestSlot {
       id: this.id,
       startedAtMs: this.startedAtMs,
       durationMs: this.durationMs,
-      method: this.#method,
+      method: this.method,
       host: this.host,
-      path: this.#path,
+      path: this.path,
       query: this.#query,
       status: this.status,
-      errorCode: this.#errorCode,
-      edgeId: this.#edgeId,
+      errorCode: this.errorCode,
+      edgeId: this.edgeId,
       routeId: this.routeId,
-      clientAddress: this.#clientAddress,
+      clientAddress: this.clientAddress,
       userId: this.userId,
       userKind: this.#userKind,
       headers: this.#headers,

@@ -5,6 +5,7 @@ import { pagingQuery } from '../../../src/resources/paging.ts';
 import { type ClientResource, pascal } from './client-resource.ts';
 
 const PAGING: readonly string[] = Object.keys(pagingQuery(''));
+const SEARCHING = ['filter', 'q', 'order_by', 'skip'];
 
 /** A type that a resource's file declares. */
 export interface DeclaredType {
@@ -82,8 +83,8 @@ function extendsSchema(schema: TObject, base: TObject): boolean {
 
 function ownFilters(operation: OperationDescription): readonly (readonly [string, TSchema])[] {
   const properties = operation.query?.properties ?? {};
-  // PageQuery has the filter of every list with pages.
-  const inherited = 'limit' in properties ? [...PAGING, 'filter'] : PAGING;
+  // PageQuery has what every list with pages knows.
+  const inherited = 'limit' in properties ? [...PAGING, ...SEARCHING] : PAGING;
   return Object.entries(properties).filter(([name]) => !inherited.includes(name));
 }
 

@@ -1,15 +1,18 @@
-import { useName } from '../../components/use-name.ts';
+import { session } from '../../api/session-token.ts';
+import { href } from '../../router/location.ts';
 import type { Change } from './change-record.ts';
 
-/** A person has a name already. An API key is known by its description. */
+/** Who made a change: a person of the identity host has a page, and so does the list of keys. */
 export function AuthorName({ author }: Pick<Change, 'author'>) {
-  const isKey = author.kind === 'api_key';
-  const key = useName(isKey ? { id: author.id, uri: `/api_keys/${author.id}` } : null);
-  if (author.kind === 'server') return <>the server</>;
-  const name = key ?? author.id;
+  const { kind, id, name, address, issuer, subject = '' } = author;
+  if (kind === 'server') return <>the server</>;
+  const isOwn = kind === 'person' && issuer === session.value?.identity_issuer && subject !== '';
+  const page = isOwn ? `/people/${encodeURIComponent(subject)}` : kind === 'api_key' ? '/keys?tab=api_keys' : null;
+  const text = name || id;
   return (
-    <span dir="auto" title={author.id}>
-      {author.address === null ? name : `${name} from ${author.address}`}
+    <span dir="auto" title={address === null ? id : `${id} from ${address}`}>
+      {page === null ? text : <a href={href(page)}>{text}</a>}
+      {address !== null && <span class="muted"> from {address}</span>}
     </span>
   );
 }

@@ -6,6 +6,8 @@ export interface ChangedObject {
   readonly kind: string;
   readonly module?: string;
   readonly id: string;
+  /** Empty: it has none. */
+  readonly name?: string;
   readonly change: 'created' | 'updated' | 'deleted';
   readonly before: unknown;
   readonly after: unknown;
@@ -18,6 +20,9 @@ export interface Change {
   readonly author: {
     readonly kind: string;
     readonly id: string;
+    readonly name?: string;
+    readonly issuer?: string | null;
+    readonly subject?: string;
     readonly address: string | null;
     readonly via: string;
   };
@@ -39,9 +44,12 @@ export function objectName({ id, module, before, after }: ChangedObject): string
   return module === undefined ? documentName({ ...((after ?? before ?? {}) as Document), id }) : id;
 }
 
-/** "https edge created", or the first one and how many more. */
+/** "wiki.example.com: HTTPS edge created", or the first one and how many more. */
 export function summaryOf(change: Change): string {
   const first = change.objects?.[0];
   if (first === undefined) return `${change.count} documents`;
-  return change.count > 1 ? `${objectText(first)} and ${change.count - 1} more` : objectText(first);
+  // What people know has a name: a backend that came with a site has none.
+  const named = change.objects?.find(({ name = '' }) => name !== '') ?? first;
+  const text = named.name ? `${named.name}: ${objectText(named)}` : objectText(named);
+  return change.count > 1 ? `${text} and ${change.count - 1} more` : text;
 }

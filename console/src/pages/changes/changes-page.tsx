@@ -1,22 +1,23 @@
-import { useState } from 'preact/hooks';
 import { type Document, usePages } from '../../api/use-pages.ts';
 import { Chip } from '../../components/chip.tsx';
 import type { Column } from '../../components/data-table.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
+import { ListFilter, listPath, NothingFound, useListQuery } from '../../components/list-filter.tsx';
 import { NotAvailable } from '../../components/notice.tsx';
 import { PageHead } from '../../components/page-head.tsx';
 import { PagedTable } from '../../components/paged-table.tsx';
 import { Time } from '../../components/time.tsx';
 import { textAt } from '../../format/text.ts';
-import { href } from '../../router/location.ts';
+import { href, query } from '../../router/location.ts';
 import { AuthorName } from './author-name.tsx';
 import { type Change, summaryOf } from './change-record.ts';
 import { VerifyButton } from './verify-button.tsx';
 
 export function ChangesPage() {
-  const [objectId, setObjectId] = useState('');
+  const wanted = useListQuery();
+  const objectId = query.value.get('object') ?? '';
   const path = `/changes?limit=50${objectId === '' ? '' : `&object_id=${encodeURIComponent(objectId)}`}`;
-  const pages = usePages(path, 'changes');
+  const pages = usePages(listPath(path, wanted), 'changes');
   return (
     <>
       <PageHead title="Changes" hint="Every change of the configuration: who made it, what it changed, and a way back.">
@@ -26,28 +27,20 @@ export function ChangesPage() {
         </button>
       </PageHead>
       {pages.error?.isUnavailable === true && <NotAvailable what="The history" />}
-      <div class="filters">
-        <div class="field">
-          <label for="object-id">Only changes of this document</label>
-          <input
-            id="object-id"
-            type="search"
-            placeholder="id"
-            spellcheck={false}
-            value={objectId}
-            onChange={(event) => setObjectId(event.currentTarget.value.trim())}
-          />
-        </div>
-      </div>
+      <ListFilter label="Search changes" placeholder="Host, person, key, message or id" pages={pages} />
       <PagedTable
         label="Changes"
         pages={pages}
         columns={COLUMNS}
         rowKey={(row) => textAt(row, 'revision')}
         empty={
-          <EmptyState title="No changes">
-            <p>Changes appear here as soon as somebody creates or edits something.</p>
-          </EmptyState>
+          wanted.q === '' ? (
+            <EmptyState title="No changes">
+              <p>Changes appear here as soon as somebody creates or edits something.</p>
+            </EmptyState>
+          ) : (
+            <NothingFound what="change" />
+          )
         }
       />
     </>

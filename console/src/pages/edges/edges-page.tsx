@@ -1,13 +1,14 @@
 import { useState } from 'preact/hooks';
 import { areAllowed } from '../../api/scopes.ts';
-import { type Document, usePages } from '../../api/use-pages.ts';
+import { usePages } from '../../api/use-pages.ts';
 import { CreateResource } from '../../components/create-resource.tsx';
 import { DataTable } from '../../components/data-table.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
+import { ListFilter, listPath, NothingFound, useListQuery } from '../../components/list-filter.tsx';
 import { ErrorNotice } from '../../components/notice.tsx';
 import { PageHead } from '../../components/page-head.tsx';
 import { textAt } from '../../format/text.ts';
-import { href, navigate } from '../../router/location.ts';
+import { navigate } from '../../router/location.ts';
 import { resourceType } from '../../schema/resource-types.ts';
 import { edgeColumns, type TreeRow, treeRows } from './edge-tree.tsx';
 
@@ -16,9 +17,9 @@ const OPEN_UP_TO = 40;
 
 export function EdgesPage() {
   const type = resourceType('https_edges');
-  const pages = usePages('/edges/https?limit=100', 'https_edges');
+  const wanted = useListQuery();
+  const pages = usePages(listPath('/edges/https?limit=100', wanted), 'https_edges');
   const [toggled, setToggled] = useState<ReadonlySet<string>>(new Set());
-  const [filter, setFilter] = useState('');
   const [isCreating, setCreating] = useState(false);
   const isOpen = (id: string): boolean => toggled.has(id) !== pages.rows.length <= OPEN_UP_TO;
   const toggle = (id: string): void => {
@@ -26,10 +27,7 @@ export function EdgesPage() {
     if (!next.delete(id)) next.add(id);
     setToggled(next);
   };
-  const rows = treeRows(
-    pages.rows.filter((edge) => matches(edge, filter)),
-    isOpen,
-  );
+  const rows = treeRows(pages.rows, isOpen);
   const canCreate = type?.create != null && areAllowed(type.create.scopes);
   const create = canCreate && (
     <button type="button" class="primary" onClick={() => setCreating(true)}>
@@ -45,30 +43,19 @@ export function EdgesPage() {
         {create}
       </PageHead>
       {pages.error !== null && <ErrorNotice error={pages.error} retry={pages.reload} />}
-      <div class="filters">
-        <div class="field">
-          <label for="edge-filter">Filter by host, path or description</label>
-          <input
-            id="edge-filter"
-            type="search"
-            value={filter}
-            onInput={(event) => setFilter(event.currentTarget.value)}
-          />
-        </div>
-        {pages.hasMore && filter !== '' && (
-          <a href={href(`/search?q=${encodeURIComponent(filter)}`)}>Search all edges for it</a>
-        )}
-      </div>
+      {(pages.rows.length > 0 || wanted.q !== '') && (
+        <ListFilter label="Search edges" placeholder="Host, path, person, address, description or id" pages={pages} />
+      )}
       <DataTable<TreeRow>
         label="Edges and routes"
         columns={edgeColumns(isOpen, toggle)}
         rows={rows}
         rowKey={({ key }) => key}
-        hasMore={pages.hasMore && filter === ''}
+        hasMore={pages.hasMore}
         isLoading={pages.isLoading}
         loadMore={pages.loadMore}
         empty={
-          filter === '' ? (
+          wanted.q === '' ? (
             <EmptyState title="No edges yet">
               <p>
                 An edge names the hosts that Postern serves. Create one, add a route for the path “/”, and give the
@@ -77,11 +64,7 @@ export function EdgesPage() {
               {create}
             </EmptyState>
           ) : (
-            <EmptyState title="No edge matches the filter">
-              <button type="button" onClick={() => setFilter('')}>
-                Clear the filter
-              </button>
-            </EmptyState>
+            <NothingFound what="edge" />
           )
         }
       />
@@ -95,17 +78,4 @@ export function EdgesPage() {
       )}
     </>
   );
-}
-
-function matches(edge: Document, filter: string): boolean {
-  const wanted = filter.trim().toLowerCase();
-  if (wanted === '') return true;
-  const routes = (edge['routes'] as Document[] | undefined) ?? [];
-  const texts = [
-    edge['hostports'],
-    edge['description'],
-    edge['id'],
-    ...routes.flatMap((route) => [route['match'], route['description']]),
-  ];
-  return texts.flat().some((text) => typeof text === 'string' && text.toLowerCase().includes(wanted));
 }

@@ -10,12 +10,26 @@ import { RefLink } from '../../components/ref-link.tsx';
 import { href, query } from '../../router/location.ts';
 import { typeOfKind } from '../../schema/resource-types.ts';
 
+const KIND_NAMES: Readonly<Record<string, string>> = { https_edge: 'Site', https_edge_route: 'Path of a site' };
+
 interface Result {
   readonly kind: string;
   readonly id: string;
   readonly uri: string;
   readonly title: string;
   readonly matched: string;
+}
+
+/** A route leads to its site, which people know; everything else to its own page. */
+function ResultLink({ kind, id, uri, title }: Result) {
+  const name = title === '' ? id : title;
+  const edge = kind === 'https_edge' ? id : /\/edges\/https\/([^/]+)\/routes\//.exec(uri)?.[1];
+  if (edge === undefined) return <RefLink reference={{ id, uri }} name={name} />;
+  return (
+    <a dir="auto" href={href(`/sites/${edge}`)}>
+      {name}
+    </a>
+  );
 }
 
 export function SearchPage() {
@@ -25,7 +39,10 @@ export function SearchPage() {
   );
   return (
     <>
-      <PageHead title={`Search: ${term.slice(0, 80)}`} hint="Hosts, paths, descriptions, metadata and ids." />
+      <PageHead
+        title={`Search: ${term.slice(0, 80)}`}
+        hint="Hosts, paths, names, e-mail addresses, descriptions, metadata and ids."
+      />
       {isAllowed('requests:read') && (
         <p>
           Is it the id of a request?{' '}
@@ -42,9 +59,14 @@ export function SearchPage() {
               {
                 name: 'Name',
                 class: 'col-wide',
-                cell: ({ id, uri, title }) => <RefLink reference={{ id, uri }} name={title === '' ? id : title} />,
+                cell: (result) => <ResultLink {...result} />,
               },
-              { name: 'Kind', cell: ({ kind }) => <Chip>{typeOfKind(kind)?.title ?? kind.replaceAll('_', ' ')}</Chip> },
+              {
+                name: 'Kind',
+                cell: ({ kind }) => (
+                  <Chip>{KIND_NAMES[kind] ?? typeOfKind(kind)?.title ?? kind.replaceAll('_', ' ')}</Chip>
+                ),
+              },
               { name: 'Found in', class: 'middle', cell: ({ matched }) => String(matched) },
             ]}
             empty={

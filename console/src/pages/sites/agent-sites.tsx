@@ -9,18 +9,15 @@ import type { SiteFigures } from './use-site-figures.ts';
 interface AgentSitesProps {
   /** Tunnels that are open. */
   readonly pages: Pages;
-  /** Lower case. */
-  readonly filter: string;
   readonly figures: SiteFigures;
   readonly round: number;
 }
 
 /** Hosts that agents publish themselves, such as containers by their labels: they are there as long as the agent is. */
-export function AgentSites({ pages, filter, figures, round }: AgentSitesProps) {
+export function AgentSites({ pages, figures, round }: AgentSitesProps) {
   const published = pages.rows.filter((tunnel) => textAt(tunnel, 'public_url') !== '');
   const endpoints = useDocuments(published.flatMap(endpointOf), round);
   if (published.length === 0) return null;
-  const rows = published.filter((tunnel) => textAt(tunnel, 'public_url').toLowerCase().includes(filter));
   return (
     <section class="stack-small" aria-label="Published by agents">
       <h2>Published by agents</h2>
@@ -31,9 +28,9 @@ export function AgentSites({ pages, filter, figures, round }: AgentSitesProps) {
       <DataTable
         label="Sites of agents"
         columns={columns(figures, endpoints)}
-        rows={rows}
+        rows={published}
         rowKey={(tunnel) => textAt(tunnel, 'id')}
-        hasMore={pages.hasMore && rows.length === published.length}
+        hasMore={pages.hasMore}
         isLoading={pages.isLoading}
         loadMore={pages.loadMore}
         isStacked

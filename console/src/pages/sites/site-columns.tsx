@@ -17,6 +17,7 @@ export function siteColumns(
     {
       name: 'Host',
       class: 'col-quarter',
+      order: 'hostports',
       cell: (edge) => (
         <a dir="auto" href={href(`/sites/${textAt(edge, 'id')}`)} title={documentName(edge)}>
           {documentName(edge)}

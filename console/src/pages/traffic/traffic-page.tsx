@@ -8,12 +8,13 @@ import { EmptyState } from '../../components/empty-state.tsx';
 import { LiveChip } from '../../components/live-chip.tsx';
 import { ErrorNotice, NotAvailable, Notice } from '../../components/notice.tsx';
 import { PageHead } from '../../components/page-head.tsx';
+import { PersonLink } from '../../components/person-link.tsx';
 import { milliseconds } from '../../format/amounts.ts';
 import { submitted } from '../../format/text.ts';
 import { clockTime } from '../../format/times.ts';
-import { href, navigate } from '../../router/location.ts';
+import { href, navigate, setQuery } from '../../router/location.ts';
 import { type RequestRecord, requestText } from './request-record.ts';
-import { type Filters, filterQuery, NO_FILTERS, TrafficFilters } from './traffic-filters.tsx';
+import { ChosenFilters, TrafficFilters, trafficSearch } from './traffic-filters.tsx';
 
 const KEPT = 1_000;
 /** Rows are added together: a thousand requests per second must not render a thousand times. */
@@ -25,9 +26,8 @@ interface Page {
 }
 
 export function TrafficPage() {
-  const [filters, setFilters] = useState<Filters>(NO_FILTERS);
   const [isPaused, setPaused] = useState(false);
-  const search = filterQuery(filters);
+  const search = trafficSearch();
   const before = useLoaded(search, (abort) =>
     get<Page>(`/requests?limit=100${search === '' ? '' : `&${search}`}`, abort),
   );
@@ -55,7 +55,7 @@ export function TrafficPage() {
         </Notice>
       )}
       <div class="filters">
-        <TrafficFilters filters={filters} onChange={setFilters} />
+        <TrafficFilters />
         <form
           class="field"
           onSubmit={(event) => {
@@ -68,6 +68,7 @@ export function TrafficPage() {
           <input id="request-id" name="id" spellcheck={false} placeholder="Postern-Request-Id" />
         </form>
       </div>
+      <ChosenFilters />
       <DataTable
         label="Requests"
         columns={COLUMNS}
@@ -75,9 +76,20 @@ export function TrafficPage() {
         rowKey={({ id }) => id}
         isLoading={before.isLoading && rows.length === 0}
         empty={
-          <EmptyState title="No requests yet">
-            <p>Requests to your edges appear here as they end. Nothing is kept of their bodies.</p>
-          </EmptyState>
+          search === '' ? (
+            <EmptyState title="No requests since the start of the server">
+              <p>Requests to your sites appear here as they end. Nothing is kept of their bodies.</p>
+            </EmptyState>
+          ) : (
+            <EmptyState title="No kept request matches">
+              <p>
+                New ones that match appear here as they end. The server keeps the newest requests (request_history).
+              </p>
+              <button type="button" onClick={() => setQuery({ q: '', status: '', user: '', edge: '' })}>
+                Show all requests
+              </button>
+            </EmptyState>
+          )
         }
       />
     </>
@@ -155,7 +167,7 @@ const COLUMNS: readonly Column<RequestRecord>[] = [
       </a>
     ),
   },
-  { name: 'Person', class: 'low', cell: ({ user }) => <span dir="auto">{user ?? ''}</span> },
+  { name: 'Person', class: 'middle', cell: ({ user, user_kind }) => <PersonLink user={user} kind={user_kind} /> },
   { name: 'Client', class: 'middle', cell: ({ client_address }) => <span class="mono">{client_address}</span> },
   { name: 'Duration', class: 'middle number col-narrow', cell: ({ duration_ms }) => milliseconds(duration_ms) },
   {
