@@ -5,6 +5,7 @@ import { circuitBreaker } from './circuit_breaker/circuit-breaker.ts';
 import { compression } from './compression/compression.ts';
 import type { Module } from './contract/module.ts';
 import { ipRestriction } from './ip_restriction/ip-restriction.ts';
+import { maintenance } from './maintenance/maintenance.ts';
 import { mutualTls } from './mutual_tls/mutual-tls.ts';
 import { oauth } from './oauth/oauth.ts';
 import { oidc } from './oidc/oidc.ts';
@@ -26,6 +27,7 @@ export const modules: readonly Module[] = [
   mutualTls,
   ipRestriction,
   userAgentFilter,
+  maintenance,
   rateLimit,
   redirect,
   basicAuth,

@@ -39,6 +39,7 @@ const NEVER = { window_seconds: 86_400 };
 /** Modules that need no other resource, with configurations of theirs. */
 const MODULES = {
   user_agent_filter: [{ deny: ['bot'] }, { allow: ['^tests$'], deny: ['.'] }, { enabled: false, deny: ['.'] }],
+  maintenance: [{ allow_cidrs: ['127.0.0.0/8'] }, { retry_after: 0 }, { enabled: false }],
   rate_limit: [
     { limits: [{ limit: 2, ...NEVER }] },
     { limits: [{ limit: 1, ...NEVER, key: 'header:x-key' }] },

@@ -22,6 +22,11 @@ import {
   IpRestrictionModuleClient,
   type IpRestrictionModuleReplace,
 } from './ip-restriction-module.ts';
+import {
+  type MaintenanceModule,
+  MaintenanceModuleClient,
+  type MaintenanceModuleReplace,
+} from './maintenance-module.ts';
 import { type OauthModule, OauthModuleClient, type OauthModuleReplace } from './oauth-module.ts';
 import { type OidcModule, OidcModuleClient, type OidcModuleReplace } from './oidc-module.ts';
 import { type RateLimitModule, RateLimitModuleClient, type RateLimitModuleReplace } from './rate-limit-module.ts';
@@ -80,6 +85,8 @@ export interface HttpsEdgeRoute {
    * without one. Null if not set.
    */
   readonly user_agent_filter: UserAgentFilterModule | null;
+  /** Answers every request with 503 and a text, except those from listed addresses. Null if not set. */
+  readonly maintenance: MaintenanceModule | null;
   /**
    * Refuses requests beyond limits by address, person, program, header or route with 429. Each node counts for
    * itself. Null if not set.
@@ -145,6 +152,8 @@ export interface HttpsEdgeRouteCreate {
    * without one.
    */
   readonly user_agent_filter?: UserAgentFilterModuleReplace | undefined;
+  /** Answers every request with 503 and a text, except those from listed addresses. */
+  readonly maintenance?: MaintenanceModuleReplace | undefined;
   /**
    * Refuses requests beyond limits by address, person, program, header or route with 429. Each node counts for
    * itself.
@@ -216,6 +225,8 @@ export interface HttpsEdgeRouteUpdate {
    * without one.
    */
   readonly user_agent_filter?: UserAgentFilterModuleReplace | undefined;
+  /** Answers every request with 503 and a text, except those from listed addresses. */
+  readonly maintenance?: MaintenanceModuleReplace | undefined;
   /**
    * Refuses requests beyond limits by address, person, program, header or route with 429. Each node counts for
    * itself.
@@ -255,6 +266,7 @@ export interface HttpsEdgeRouteUpdate {
 export class HttpsEdgeRoutesClient extends ResourceClient {
   readonly ipRestriction: IpRestrictionModuleClient;
   readonly userAgentFilter: UserAgentFilterModuleClient;
+  readonly maintenance: MaintenanceModuleClient;
   readonly rateLimit: RateLimitModuleClient;
   readonly redirect: RedirectModuleClient;
   readonly basicAuth: BasicAuthModuleClient;
@@ -272,6 +284,7 @@ export class HttpsEdgeRoutesClient extends ResourceClient {
     super(transport);
     this.ipRestriction = new IpRestrictionModuleClient(transport);
     this.userAgentFilter = new UserAgentFilterModuleClient(transport);
+    this.maintenance = new MaintenanceModuleClient(transport);
     this.rateLimit = new RateLimitModuleClient(transport);
     this.redirect = new RedirectModuleClient(transport);
     this.basicAuth = new BasicAuthModuleClient(transport);

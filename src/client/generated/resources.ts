@@ -78,6 +78,7 @@ export type * from './ip-policies.ts';
 export type * from './ip-policy-lists.ts';
 export type * from './ip-policy-rules.ts';
 export type * from './ip-restriction-module.ts';
+export type * from './maintenance-module.ts';
 export type * from './managed-certificates.ts';
 export type * from './mutual-tls-module.ts';
 export type * from './nodes.ts';
