@@ -18,6 +18,10 @@ export const requestSettings = {
     description:
       'Number of finished requests that each node keeps in memory for GET /requests, at most 16 MiB of them. 0: none.',
   }),
+  request_history_file: required(boolean, {
+    description:
+      'Keep the requests and the traffic of the last hour in a file of the data directory with mode 0600, so that a restart does not forget them. It has what GET /requests shows, at most 2,000 requests and 16 MiB, and is written once a minute.',
+  }),
   request_history_headers: required(keptHeaders, {
     description:
       'Request headers to keep in the request history, each up to 512 characters. authorization, cookie and proxy-authorization are never kept.',

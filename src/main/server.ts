@@ -163,8 +163,9 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
   });
   const { history, requests } = recorded;
   const here = ownTunnels(tunnels, directory.directory, () => (workers === null ? gateway : null));
-  const shown = { ...recorded, clock, logger, replica, membership, problems, ownTunnels: here };
+  const shown = { ...recorded, clock, logger, replica, membership, problems, ownTunnels: here, config };
   const traffic = openTraffic(shown);
+  await traffic.kept?.start();
   const base = { config, store, replica, news: nodes.news, catalog, registry, clock, logger, requestLogger };
   const own = new OwnAddresses();
   own.addApi(listener.address);
@@ -422,7 +423,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
   const running = opened.move();
   let how: CloseOptions = {};
   // First to be closed: requests in flight still need everything that was opened before.
-  running.defer(() => {
+  running.defer(async () => {
     isClosing = true;
     sites?.close();
     const parts: ShutDownParts = {
@@ -437,7 +438,11 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
       closeHopWebSockets: () => hopWebSockets.close(),
       closeDelivery: async (timeoutMs) => delivery?.close(timeoutMs),
     };
-    return shutDown(parts, how);
+    // Its successor reads the file before it writes one.
+    if (how.isHandedOver) await traffic.kept?.stop();
+    await shutDown(parts, how);
+    // With the last requests, and before the threads that know them end.
+    await traffic.kept?.stop();
   });
   return {
     addresses,

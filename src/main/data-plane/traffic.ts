@@ -1,17 +1,20 @@
+import { join } from 'node:path';
 import type { Logger } from 'pino';
+import type { Config } from '../../config/schema.ts';
 import { API_LANE } from '../../documents/api-lane.ts';
 import type { Clock } from '../../lib/clock.ts';
-import type { JsonObject } from '../../lib/json.ts';
+import { isJsonObject, type JsonObject } from '../../lib/json.ts';
 import type { Membership } from '../../nodes/membership/membership.ts';
 import type { Replica } from '../../replica/replica.ts';
 import type { ProblemIndex } from '../../snapshot/problems/problem-index.ts';
+import { KeptTraffic } from '../../telemetry/kept-traffic.ts';
 import { InstallationTunnels } from '../../telemetry/live/installation-tunnels.ts';
 import type { LiveSources } from '../../telemetry/live/live-streams.ts';
 import { OthersRequests } from '../../telemetry/live/others-requests.ts';
 import type { AllFigures } from '../../telemetry/live/tunnel-figures.ts';
 import type { RecordedRequest } from '../../telemetry/requests/recorded-request.ts';
 import { requestDocument } from '../../telemetry/requests/request-document.ts';
-import { matches, type RequestFilter } from '../../telemetry/requests/request-filter.ts';
+import { filteredFrom, matches, type RequestFilter } from '../../telemetry/requests/request-filter.ts';
 import type { RequestHistory } from '../../telemetry/requests/request-history.ts';
 import { InstallationSeries } from '../../telemetry/series/installation-series.ts';
 import { SHORT_STEP_SECONDS, TrafficSeries } from '../../telemetry/series/traffic-series.ts';
@@ -30,10 +33,16 @@ export interface TrafficDependencies extends OpenedRequests {
   readonly problems: Pick<ProblemIndex, 'all'>;
   /** Agents and tunnels of this node. */
   readonly ownTunnels: () => AllFigures;
+  readonly config: Pick<
+    Config,
+    'data_dir' | 'request_history_file' | 'request_history_headers' | 'request_history_query'
+  >;
 }
 
 export interface OpenedTraffic {
   readonly series: InstallationSeries;
+  /** Null: a restart forgets the traffic. */
+  readonly kept: KeptTraffic | null;
   /** `shown`: a request as GET /requests shows it. */
   live(shown: (request: JsonObject) => JsonObject): LiveSources;
 }
@@ -46,8 +55,10 @@ export function openTraffic(deps: TrafficDependencies): OpenedTraffic {
   const series = new InstallationSeries(own, questions, clock, deps.threads);
   const tunnels = new InstallationTunnels(deps.ownTunnels, questions, API_LANE, deps.threads);
   const others = new OthersRequests((sinceMs) => requests.ofOthers({ sinceMs }, OTHERS_AT_ONCE), clock);
+  const kept = keptTraffic(series, deps);
   return {
     series,
+    kept,
     live: (shown) => ({
       clock,
       followRequests: (onRequest) => {
@@ -57,7 +68,7 @@ export function openTraffic(deps: TrafficDependencies): OpenedTraffic {
       },
       othersRequests: async () =>
         (await others.next()).map((document) => ({
-          matches: (filter) => matches(asRecorded(document), filter),
+          matches: (filter) => matches(filteredFrom(document), filter),
           document: () => shown(document),
         })),
       overview: async () => ({
@@ -71,6 +82,25 @@ export function openTraffic(deps: TrafficDependencies): OpenedTraffic {
       onProblem: (err) => logger.warn({ err }, 'failed to read what a live view shows'),
     }),
   };
+}
+
+function keptTraffic(series: InstallationSeries, deps: TrafficDependencies): KeptTraffic | null {
+  const { config, requests, clock, logger } = deps;
+  if (!config.request_history_file) return null;
+  const headers = new Set(config.request_history_headers);
+  return new KeptTraffic({
+    ...{ requests, series, clock, lane: API_LANE },
+    path: join(config.data_dir, 'recent-traffic.ndjson'),
+    shown: ({ query, user_agent: userAgent, headers: others, ...request }) => ({
+      ...request,
+      ...(query !== undefined && config.request_history_query && { query }),
+      ...(userAgent !== undefined && headers.has('user-agent') && { user_agent: userAgent }),
+      ...(isJsonObject(others) && {
+        headers: Object.fromEntries(Object.entries(others).filter(([name]) => headers.has(name))),
+      }),
+    }),
+    onProblem: (err) => logger.warn({ err }, 'failed to keep the traffic of the last hour in the data directory'),
+  });
 }
 
 /** Counts the requests of a history in a series. */
@@ -147,11 +177,4 @@ function problemsOf({ problems, membership }: TrafficDependencies): readonly Jso
     return [...lost, ...own].map((message) => ({ kind: 'node', id: name, message }));
   });
   return [...refusing, ...ofNodes];
-}
-
-/** The fields that a filter of a live view compares. */
-function asRecorded(document: JsonObject): RecordedRequest {
-  const { id, host, path, method, status, user = null, edge, client_address, error_code = null } = document;
-  const texts = { id, host, path, method, clientAddress: client_address, errorCode: error_code };
-  return { ...texts, status, userId: user, edgeId: edge } as unknown as RecordedRequest;
 }

@@ -2,7 +2,7 @@ import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import { isJsonObject } from '../../lib/json.ts';
 import { type AskedNode, askedNodes, NO_THREADS, type OtherNodes, type OwnThreads } from '../other-nodes.ts';
 import { type RequestDocument, requestDocument } from './request-document.ts';
-import { filterFrom, type RequestFilter } from './request-filter.ts';
+import { filteredFrom, filterFrom, matches, type RequestFilter } from './request-filter.ts';
 import type { RequestHistory } from './request-history.ts';
 
 export interface FoundRequests {
@@ -20,6 +20,8 @@ export class InstallationRequests {
   readonly #history: RequestHistory;
   readonly #questions: OtherNodes;
   readonly #threads: OwnThreads;
+  /** Of the process before this one, newest first. */
+  #earlier: readonly RequestDocument[] = [];
 
   constructor(history: RequestHistory, questions: OtherNodes, threads: OwnThreads = NO_THREADS) {
     this.#history = history;
@@ -49,6 +51,24 @@ export class InstallationRequests {
     return { requests: all.slice(0, limit), nodes: askedNodes(this.#questions, answers) };
   }
 
+  /** Of an earlier process of this node. They stay until as many new ones are kept. */
+  keepEarlier(requests: readonly JsonObject[]): void {
+    this.#earlier = newestFirst(requests.filter(isRequest));
+  }
+
+  /** Those of this node, newest first, page by page: its threads answer with few at a time. */
+  async ownList(filter: RequestFilter, limit: number): Promise<readonly RequestDocument[]> {
+    const found: RequestDocument[] = [];
+    for (let before = filter; found.length < limit; ) {
+      const page = await this.#ownRequests(before, MAX_LIMIT);
+      found.push(...page);
+      const last = page.at(-1);
+      if (page.length < MAX_LIMIT || last === undefined) break;
+      before = { ...filter, beforeId: last.id };
+    }
+    return found.slice(0, limit);
+  }
+
   /** Without those of this node; newest first for each node. */
   async ofOthers(filter: RequestFilter, limit: number): Promise<readonly RequestDocument[]> {
     return (await this.#questions.askOthers({ kind: LIST, limit, ...filter })).flatMap(({ answer }) =>
@@ -60,14 +80,19 @@ export class InstallationRequests {
     const request = this.#history.find(id);
     if (request !== undefined) return requestDocument(request, this.#questions.ownName);
     const answers = await this.#threads.ask({ kind: FIND, id });
-    return answers.map((answer) => answer['request']).find(isRequest) ?? null;
+    const found = answers.map((answer) => answer['request']).find(isRequest);
+    return found ?? this.#earlier.find((earlier) => earlier.id === id) ?? null;
   }
 
   async #ownRequests(filter: RequestFilter, limit: number): Promise<readonly RequestDocument[]> {
     const kept = this.#history.list(filter, limit);
     const own = kept.map((request) => requestDocument(request, this.#questions.ownName));
     const answers = await this.#threads.ask({ kind: LIST, limit, ...filter });
-    return answers.length === 0 ? own : newestFirst([...own, ...answers.flatMap(requestsIn)]).slice(0, limit);
+    // A full history has no place for older ones.
+    if (this.#earlier.length > 0 && this.#history.isFull) this.#earlier = [];
+    const earlier = this.#earlier.filter((each) => matches(filteredFrom(each), filter)).slice(0, limit);
+    if (answers.length === 0 && earlier.length === 0) return own;
+    return newestFirst([...own, ...answers.flatMap(requestsIn), ...earlier]).slice(0, limit);
   }
 }
 

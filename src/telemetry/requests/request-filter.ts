@@ -69,6 +69,16 @@ function wordsFrom(value: JsonValue | undefined): readonly SearchedWord[] | null
   }));
 }
 
+/** What a filter compares, of a request that was made into a document before: of another node, or of an earlier process. */
+export function filteredFrom(document: JsonObject): FilteredRequest {
+  const { id, at, host, path, method, status, user = null, edge, route, client_address, error_code = null } = document;
+  const { duration_ms: durationMs } = document;
+  return {
+    ...{ id, host, path, method, status, durationMs, startedAtMs: Date.parse(String(at)) },
+    ...{ userId: user, edgeId: edge, routeId: route, clientAddress: client_address, errorCode: error_code },
+  } as unknown as FilteredRequest;
+}
+
 function hasStatus(actual: number, wanted: string): boolean {
   return wanted.endsWith('xx') ? String(actual).startsWith(wanted.slice(0, 1)) : actual === Number(wanted);
 }

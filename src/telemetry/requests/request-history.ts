@@ -36,6 +36,11 @@ export class RequestHistory {
     return this.#ring?.count ?? 0;
   }
 
+  /** Whether a new request replaces an old one. */
+  get isFull(): boolean {
+    return this.#ring?.isFull ?? true;
+  }
+
   /** Estimated size of the kept requests. */
   get bytes(): number {
     return this.#ring?.bytes ?? 0;

@@ -24,6 +24,10 @@ export class RequestRing {
     this.#slots = new Array<RequestSlot | undefined>(maxRequests).fill(undefined);
   }
 
+  get isFull(): boolean {
+    return this.#count === this.#maxSlots;
+  }
+
   get count(): number {
     return this.#count;
   }

@@ -2,12 +2,17 @@ import type { Clock } from '../../lib/clock.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
 import { type AskedNode, askedNodes, NO_THREADS, type OtherNodes, type OwnThreads } from '../other-nodes.ts';
 import type { Point } from './step-ring.ts';
-import type { RouteTotals, TrafficSeries } from './traffic-series.ts';
+import { LONG_STEP_SECONDS, type RouteTotals, SHORT_STEP_SECONDS, type TrafficSeries } from './traffic-series.ts';
 
 export interface SeriesQuery {
   readonly fromMs: number;
   readonly stepSeconds: number;
   readonly routeId: string | null;
+}
+
+interface EarlierSeries extends Omit<SeriesQuery, 'fromMs'> {
+  readonly edgeId: string;
+  readonly points: readonly Point[];
 }
 
 const POINTS = 'series.points';
@@ -20,6 +25,8 @@ export class InstallationSeries {
   readonly #questions: OtherNodes;
   readonly #threads: OwnThreads;
   readonly #clock: Clock;
+  /** Of the process before this one. */
+  #earlier: readonly EarlierSeries[] = [];
 
   constructor(own: TrafficSeries, questions: OtherNodes, clock: Clock, threads: OwnThreads = NO_THREADS) {
     this.#own = own;
@@ -60,14 +67,54 @@ export class InstallationSeries {
     return { routes: routes.slice(0, limit), nodes: askedNodes(this.#questions, answers) };
   }
 
+  /** What this node knows since then, in rows for a file: all traffic in two steps, and each of its busiest routes. */
+  async ownState(fromMs: number, maxRoutes: number): Promise<readonly JsonObject[]> {
+    const rows: JsonObject[] = [];
+    for (const stepSeconds of [SHORT_STEP_SECONDS, LONG_STEP_SECONDS])
+      rows.push(await this.#row({ fromMs, stepSeconds, routeId: null }, ''));
+    const routes = byRoute(await this.#ownRoutes(fromMs)).slice(0, maxRoutes);
+    for (const { routeId, edgeId } of routes)
+      rows.push(await this.#row({ fromMs, stepSeconds: LONG_STEP_SECONDS, routeId }, edgeId));
+    return rows;
+  }
+
+  async #row(query: SeriesQuery, edgeId: string): Promise<JsonObject> {
+    const points = byTime(await this.#ownPoints(query)).filter(({ requests }) => requests > 0);
+    return { step: query.stepSeconds, route: query.routeId, edge: edgeId, points: points.map(packed) };
+  }
+
+  /** Rows of an earlier process of this node: its requests and those of this one are counted together. */
+  keepEarlier(rows: readonly JsonObject[]): void {
+    this.#earlier = rows.map(({ step, route, edge, points }) => ({
+      stepSeconds: numberOf(step),
+      routeId: typeof route === 'string' ? route : null,
+      edgeId: typeof edge === 'string' ? edge : '',
+      points: listOf(points).flatMap(unpacked),
+    }));
+  }
+
+  #earlierPoints({ fromMs, stepSeconds, routeId }: SeriesQuery): readonly Point[] {
+    const found = this.#earlier.find((each) => each.stepSeconds === stepSeconds && each.routeId === routeId);
+    const stepMs = stepSeconds * 1000;
+    return found?.points.filter(({ atMs }) => atMs >= Math.floor(fromMs / stepMs) * stepMs) ?? [];
+  }
+
+  #earlierRoutes(fromMs: number): readonly RouteTotals[] {
+    return this.#earlier.flatMap(({ routeId, edgeId, points }): readonly RouteTotals[] => {
+      const [first, ...others] = points.filter(({ atMs }) => atMs >= fromMs);
+      if (routeId === null || first === undefined) return [];
+      return [{ routeId, edgeId, ...others.reduce((total, point) => sum(total, point), first) }];
+    });
+  }
+
   async #ownPoints(query: SeriesQuery): Promise<readonly Point[]> {
     const answers = await this.#threads.ask({ kind: POINTS, ...query });
-    return [...(this.#own.points(query) ?? []), ...answers.flatMap(pointsIn)];
+    return [...this.#earlierPoints(query), ...(this.#own.points(query) ?? []), ...answers.flatMap(pointsIn)];
   }
 
   async #ownRoutes(fromMs: number): Promise<readonly RouteTotals[]> {
     const answers = await this.#threads.ask({ kind: ROUTES, fromMs });
-    return [...this.#own.busiest(fromMs, MAX_ROUTES), ...answers.flatMap(routesIn)];
+    return [...this.#earlierRoutes(fromMs), ...this.#own.busiest(fromMs, MAX_ROUTES), ...answers.flatMap(routesIn)];
   }
 }
 

@@ -3,7 +3,7 @@ import { bucketOf } from './latency-buckets.ts';
 import { type Point, type Sample, StepRing } from './step-ring.ts';
 
 export const SHORT_STEP_SECONDS = 10;
-const LONG_STEP_SECONDS = 60;
+export const LONG_STEP_SECONDS = 60;
 const SHORT_STEPS = 360;
 const LONG_STEPS = 1440;
 const MAX_ROUTES = 500;
