@@ -12,6 +12,8 @@ import type { Renderer } from './renderer.ts';
 
 /** The current records; or, inside a changeset, those that its operations have staged. */
 export interface DocumentsReplica extends RecordReader {
+  /** Of all records of a kind. */
+  count(kind: string): number;
   readonly revision: number;
   refresh(): Promise<void>;
   keepState(): StateKeeper;

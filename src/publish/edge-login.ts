@@ -11,6 +11,9 @@ export const LOGIN_MODULE = 'oidc';
 /** The module that says who of the people who logged in may enter. */
 export const RULES_MODULE = 'access';
 
+/** The module that asks for a name and a password. */
+export const PASSWORD_MODULE = 'basic_auth';
+
 /** Undefined: the server has no identity host. */
 export function ownLogin(settings: readonly Pick<Setting, 'name' | 'value'>[]): WantedLogin | undefined {
   const host = settings.find(({ name }) => name === 'identity_host')?.value;

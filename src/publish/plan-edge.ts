@@ -12,6 +12,7 @@ import {
   loginChange,
   loginObstacle,
   loginText,
+  PASSWORD_MODULE,
 } from './edge-login.ts';
 import type { EdgeOperation } from './edge-operation.ts';
 import { changedRules, isCovered, peopleText, ruleOf } from './people-rules.ts';
@@ -166,10 +167,11 @@ class PlanBuilder {
   }
 
   #createRoute(place: string, people: string | null): void {
-    const { path, login, addresses = [], guests } = this.#wanted;
+    const { path, login, addresses = [], passwords = [], guests } = this.#wanted;
     this.lines.push(`+ route ${place}`);
     if (login !== null) this.lines.push(`+ login at ${login.issuer}`);
     if (people !== null) this.lines.push(`+ access for ${people}`);
+    if (passwords.length > 0) this.lines.push(`+ passwords of ${passwords.map(({ username }) => username).join(', ')}`);
     const allow = [
       ...(people === null ? [] : [ruleOf(this.#wanted)]),
       ...(guests === undefined ? [] : [{ guests: true }]),
@@ -186,6 +188,7 @@ class PlanBuilder {
       ...(login !== null && { [LOGIN_MODULE]: loginBody(login, null) }),
       ...(allow.length > 0 && { access: { allow } }),
       ...(addresses.length > 0 && { [ADDRESS_MODULE]: { ip_policy_ids: [policy] } }),
+      ...(passwords.length > 0 && { [PASSWORD_MODULE]: { users: passwords.map((each) => ({ ...each })) } }),
     };
     this.operations.push({ method: 'POST', path: `${this.#edgePath}/routes`, body });
     if (guests !== undefined) this.#createGuestLink(guests);

@@ -9,6 +9,8 @@ export interface WantedEdge extends WantedPeople {
   readonly login: WantedLogin | null;
   /** Ranges of addresses that may enter, for a new route only; absent: all. */
   readonly addresses?: readonly string[];
+  /** Names and passwords that let people in; an empty password keeps the one that is stored for the name. */
+  readonly passwords?: readonly WantedPassword[];
   /** A link that lets guests in, for a new route only. */
   readonly guests?: WantedGuests;
 }
@@ -18,6 +20,11 @@ export type WantedTarget =
   | { readonly kind: 'backend'; readonly id: string }
   | { readonly kind: 'agents'; readonly labels: Readonly<Record<string, string>> }
   | { readonly kind: 'page'; readonly status: number; readonly contentType: string; readonly body: string };
+
+export interface WantedPassword {
+  readonly username: string;
+  readonly password: string;
+}
 
 export interface WantedGuests {
   readonly label: string;

@@ -213,6 +213,7 @@ test('a change on trial waits on every page, for everybody, and is reverted or c
     await page.getByLabel('Description', { exact: true }).fill(description);
     await page.getByRole('button', { name: 'Review changes' }).click();
     assert.equal(await page.getByRole('region', { name: 'Changes' }).locator('tr.removed').count(), 1);
+    await page.getByText('More', { exact: true }).last().click();
     await page.getByLabel('Keep the change').selectOption({ label: 'Only if I confirm it within 5 minutes' });
     await photograph('review');
     await page.getByRole('button', { name: 'Save' }).click();
@@ -258,6 +259,7 @@ test('a change on trial overwrites nobody, and a module is removed on trial', { 
   await page.getByRole('button', { name: 'Edit', exact: true }).first().click();
   await page.getByLabel('Description', { exact: true }).fill('mine');
   await page.getByRole('button', { name: 'Review changes' }).click();
+  await page.getByText('More', { exact: true }).last().click();
   await page.getByLabel('Keep the change').selectOption('1m');
   await api('PATCH', edgePath, { metadata: 'theirs too' });
   await page.getByRole('button', { name: 'Save' }).click();
@@ -267,6 +269,7 @@ test('a change on trial overwrites nobody, and a module is removed on trial', { 
 
   await admin.go(routePage);
   await page.getByRole('button', { name: 'Remove Compression' }).click();
+  await page.getByText('More', { exact: true }).last().click();
   await page.getByLabel('Keep the change').selectOption('1m');
   await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click();
   await page.getByRole('region', { name: 'Compression module' }).waitFor({ state: 'detached' });

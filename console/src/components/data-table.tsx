@@ -18,6 +18,8 @@ interface DataTableProps<Row> {
   readonly isSelected?: (row: Row) => boolean;
   readonly hasMore?: boolean;
   readonly isLoading?: boolean;
+  /** All rows are in the document, each as high as it needs. */
+  readonly isWhole?: boolean;
   readonly loadMore?: () => void;
   readonly empty?: ComponentChildren;
   /** The field that the rows are ordered by, with "-" in front in descending order. */
@@ -43,7 +45,7 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
   const rowHeight = isStacked ? columns.length * STACKED_LINE + STACKED_PADDING : ROW_HEIGHT;
   const box = useRef<HTMLElement>(null);
   const [view, setView] = useState({ top: 0, height: 800 });
-  const isVirtual = rows.length > VIRTUAL_FROM;
+  const isVirtual = props.isWhole !== true && rows.length > VIRTUAL_FROM;
   const first = isVirtual ? Math.max(0, Math.floor(view.top / rowHeight) - OVERSCAN) : 0;
   const last = isVirtual
     ? Math.min(rows.length, Math.ceil((view.top + view.height) / rowHeight) + OVERSCAN)
@@ -61,7 +63,7 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
   return (
     <section
       ref={box}
-      class={`table-box ${isVirtual || hasMore ? 'tall' : ''} ${isStacked ? 'stacked' : ''}`}
+      class={`table-box ${isVirtual || hasMore ? 'tall' : ''} ${isVirtual ? '' : 'wraps'} ${isStacked ? 'stacked' : ''}`}
       aria-label={label}
       // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must be reachable with the keyboard
       tabIndex={0}

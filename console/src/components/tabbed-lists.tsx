@@ -18,19 +18,33 @@ export interface ListTab {
   readonly extraColumns?: (type: ResourceType, reload: () => void) => readonly Column<Document>[];
 }
 
+interface TabbedListsProps {
+  readonly label: string;
+  readonly tabs: readonly ListTab[];
+  /** The tab of somebody who chose none; absent: the first. */
+  readonly first?: string | undefined;
+}
+
 /** Several lists of the API on one page. Those that the scopes do not allow are left out. */
-export function TabbedLists({ label, tabs }: { label: string; tabs: readonly ListTab[] }) {
+export function TabbedLists({ label, tabs, first }: TabbedListsProps) {
   const offered = tabs.flatMap((tab) => {
     const type = resourceType(tab.tag);
     return type === undefined || !areAllowed(type.list.scopes) ? [] : [{ tab, type }];
   });
-  const chosen = useTab(offered.map(({ tab }) => tab.tag));
+  const chosen = useTab(
+    offered.map(({ tab }) => tab.tag),
+    first,
+  );
   const current = offered.find(({ tab }) => tab.tag === chosen);
   if (current === undefined) return <NotAvailable what={label} />;
   const { tab, type } = current;
   return (
     <>
-      <Tabs label={label} tabs={offered.map((each) => [each.tab.tag, each.tab.name ?? capital(each.type.plural)])} />
+      <Tabs
+        label={label}
+        first={first}
+        tabs={offered.map((each) => [each.tab.tag, each.tab.name ?? capital(each.type.plural)])}
+      />
       <ResourceList
         key={tab.tag}
         type={type}

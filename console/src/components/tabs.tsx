@@ -5,13 +5,22 @@ import { query, setQuery } from '../router/location.ts';
 const CLEARED = { q: '', order: '' };
 
 /** The chosen tab is in the address: links and the back button keep it. */
-export function useTab(tabs: readonly string[]): string {
-  const chosen = query.value.get('tab') ?? '';
+export function useTab(tabs: readonly string[], first = ''): string {
+  const chosen = query.value.get('tab') ?? first;
   return tabs.includes(chosen) ? chosen : (tabs[0] ?? '');
 }
 
-export function Tabs({ tabs, label }: { tabs: readonly (readonly [id: string, name: string])[]; label: string }) {
-  const chosen = useTab(tabs.map(([id]) => id));
+interface TabsProps {
+  readonly tabs: readonly (readonly [id: string, name: string])[];
+  readonly label: string;
+  readonly first?: string | undefined;
+}
+
+export function Tabs({ tabs, label, first }: TabsProps) {
+  const chosen = useTab(
+    tabs.map(([id]) => id),
+    first,
+  );
   const list = useRef<HTMLDivElement>(null);
   useEffect(() => {
     list.current?.querySelector('[aria-selected="true"]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' });

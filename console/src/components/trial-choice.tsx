@@ -19,25 +19,28 @@ export function TrialChoice({ value, onChange }: TrialChoiceProps) {
   const id = useId();
   if (!areAllowed(['changes:read', 'changes:write'])) return null;
   return (
-    <div class="field">
-      <label for={id}>Keep the change</label>
-      <select
-        id={id}
-        value={value ?? ''}
-        onChange={(event) => onChange(event.currentTarget.value === '' ? null : event.currentTarget.value)}
-      >
-        <option value="">Yes, without a confirmation</option>
-        {TIMES.map(([time, text]) => (
-          <option key={time} value={time}>
-            Only if I confirm it within {text}
-          </option>
-        ))}
-      </select>
-      <span class="hint">
-        {value === null
-          ? 'A change that may lock you out can take itself back.'
-          : 'It is served at once. Without a confirmation the server takes it back, also if you cannot reach this page.'}
-      </span>
-    </div>
+    <details open={value !== null}>
+      <summary>More</summary>
+      <div class="field">
+        <label for={id}>Keep the change</label>
+        <select
+          id={id}
+          value={value ?? ''}
+          onChange={(event) => onChange(event.currentTarget.value === '' ? null : event.currentTarget.value)}
+        >
+          <option value="">Yes, without a confirmation</option>
+          {TIMES.map(([time, text]) => (
+            <option key={time} value={time}>
+              Only if I confirm it within {text}
+            </option>
+          ))}
+        </select>
+        <span class="hint">
+          {value === null
+            ? 'A change that may lock you out can take itself back.'
+            : 'It is served at once. Without a confirmation the server takes it back, also if you cannot reach this page.'}
+        </span>
+      </div>
+    </details>
   );
 }

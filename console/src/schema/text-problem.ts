@@ -1,5 +1,7 @@
 import type { JsonSchema } from './json-schema.ts';
 
+const EMAIL = /^[^\s@]+@[^\s@]+\.[^\s@]+$/;
+
 /** What the schema says against a text or number while it is typed; null: nothing. The server checks the rest. */
 export function textProblem(value: unknown, schema: JsonSchema, isRequired: boolean): string | null {
   if (value === undefined || value === '') return isRequired ? 'It is required.' : null;
@@ -9,6 +11,7 @@ export function textProblem(value: unknown, schema: JsonSchema, isRequired: bool
   if (maxLength !== undefined && value.length > maxLength)
     return `It has ${value.length} characters, and ${maxLength} are allowed.`;
   if (minLength !== undefined && value.length < minLength) return `It needs at least ${minLength} characters.`;
+  if (schema.format === 'email' && !EMAIL.test(value)) return 'Enter an e-mail address, such as ana@example.com.';
   if (pattern !== undefined && !matches(pattern, value)) {
     const [example] = examples ?? [];
     return `It does not have the right form${typeof example === 'string' ? `, such as ${example}` : ''}.`;

@@ -232,6 +232,7 @@ export class Changesets implements ChangesetsPort {
       },
       replica: {
         revision: this.#context.replica.revision,
+        count: (kind) => this.#context.replica.count(kind),
         get: (kind, id) => commits.records.get(kind, id),
         page: (kind, query) => commits.records.page(kind, query),
         pageOfParent: (kind, parent, query) => commits.records.pageOfParent(kind, parent, query),

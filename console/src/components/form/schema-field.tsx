@@ -1,5 +1,6 @@
 import { labelOf } from '../../schema/json-schema.ts';
 import { resolveSchema } from '../../schema/openapi-document.ts';
+import { EventTypesField } from './event-types-field.tsx';
 import type { FieldProps } from './field-props.ts';
 import { JsonField } from './json-field.tsx';
 import { ListField } from './list-field.tsx';
@@ -19,6 +20,7 @@ export function SchemaField(given: FieldProps) {
   if (schema.enum !== undefined) return <ChoiceField {...props} />;
   if (schema.type === 'string' || schema.type === 'integer' || schema.type === 'number')
     return <TextField {...props} />;
+  if (path === '/sources' && schema.type === 'array') return <EventTypesField {...props} />;
   if (schema.type === 'array') return <ListField {...props} />;
   if (schema.type === 'object' && typeof schema.additionalProperties === 'object') return <MapField {...props} />;
   if (schema.type === 'object' && schema.properties !== undefined) {

@@ -13,7 +13,8 @@ export function TextField({ name, path, schema, isRequired, value, onChange }: F
   const isNumber = schema.type === 'integer' || schema.type === 'number';
   const isSecret = schema['x-secret'] !== undefined;
   const [isLeft, setLeft] = useState(false);
-  const problem = isSecret ? null : textProblem(value, schema, isRequired);
+  const checked = name === 'email' ? { ...schema, format: 'email' } : schema;
+  const problem = isSecret ? null : textProblem(value, checked, isRequired);
   const isWrong = problem !== null && (isLeft || textOf(value) !== '');
   const shown = isNumber ? (value ?? schema.default ?? '') : (value ?? '');
   const common = {
@@ -53,7 +54,7 @@ export function TextField({ name, path, schema, isRequired, value, onChange }: F
         {isWrong && problem}
       </span>
       <span class="hint" id={`${path}-hint`}>
-        {schema.description}
+        {schema.description?.replace(/ ?Default: ""\.?/, '')}
         {isSecret && ' Leave it as it is to keep the stored value.'}
       </span>
     </div>

@@ -1,18 +1,42 @@
+import { request } from '../../api/request.ts';
+import { areAllowed } from '../../api/scopes.ts';
+import { useLoaded } from '../../api/use-loaded.ts';
+import { LoadedView } from '../../components/loaded-view.tsx';
 import { PageHead } from '../../components/page-head.tsx';
 import { TabbedLists } from '../../components/tabbed-lists.tsx';
-import { isBackend, resourceTypes } from '../../schema/resource-types.ts';
+import { query } from '../../router/location.ts';
+import { isBackend, type ResourceType, resourceTypes } from '../../schema/resource-types.ts';
 import { capital } from '../../shell/navigation.ts';
 
-/** One tab per kind of backend that the server knows. */
+/** One tab per kind of backend that the server knows; without a choice, the first that has something. */
 export function BackendsPage() {
   const kinds = resourceTypes.value.filter(isBackend);
+  const isChosen = query.value.has('tab');
+  const loaded = useLoaded(`first backends ${isChosen}`, (abort) =>
+    isChosen ? Promise.resolve(kinds) : fullFirst(kinds, abort),
+  );
   return (
     <>
       <PageHead title="Backends" hint="Where routes forward their requests." />
-      <TabbedLists
-        label="Kinds of backends"
-        tabs={kinds.map(({ tag, title }) => ({ tag, name: capital(title.replace(/ backend$/, '')) }))}
-      />
+      <LoadedView loaded={loaded} what="The list of backends">
+        {(sorted) => (
+          <TabbedLists
+            label="Kinds of backends"
+            first={sorted[0]?.tag}
+            tabs={kinds.map(({ tag, title }) => ({ tag, name: capital(title.replace(/ backend$/, '')) }))}
+          />
+        )}
+      </LoadedView>
     </>
   );
+}
+
+async function fullFirst(kinds: readonly ResourceType[], abort: AbortSignal): Promise<readonly ResourceType[]> {
+  const counts = await Promise.all(
+    kinds.map(async ({ list }) =>
+      areAllowed(list.scopes) ? ((await request('GET', `${list.path}?limit=1`, { abort })).count ?? 0) : 0,
+    ),
+  );
+  const full = kinds.filter((_, at) => (counts[at] ?? 0) > 0);
+  return [...full, ...kinds];
 }

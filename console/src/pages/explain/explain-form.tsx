@@ -28,7 +28,7 @@ export function ExplainForm({ question, isBusy, onChange, onAsk }: ExplainFormPr
             id="explain-url"
             required
             spellcheck={false}
-            placeholder="https://app.example.com/"
+            placeholder="app.example.com, or https://app.example.com/path"
             value={question.url}
             onInput={set('url')}
           />
@@ -78,10 +78,14 @@ export function ExplainForm({ question, isBusy, onChange, onAsk }: ExplainFormPr
             class="mono"
             rows={3}
             placeholder="accept-encoding: br"
+            aria-describedby="explain-headers-hint"
             spellcheck={false}
             value={question.headers}
             onInput={set('headers')}
           />
+          <span class="hint" id="explain-headers-hint">
+            A browser accepts text/html. Remove the line for a program.
+          </span>
         </div>
         <details>
           <summary>Client certificate</summary>

@@ -15,7 +15,9 @@ export function ExplainPage() {
   const [error, setError] = useState<ApiError | null>(null);
   const [isBusy, setBusy] = useState(false);
   const lastAsked = useRef<Question | null>(null);
-  const ask = async (question: Question): Promise<void> => {
+  const ask = async (asked: Question): Promise<void> => {
+    const question = { ...asked, url: withScheme(asked.url) };
+    setQuestion(question);
     const body = explainBody(question);
     if (typeof body === 'string') {
       setError(new ApiError(400, 'INPUT', body));
@@ -72,6 +74,12 @@ function isSameQuestion(linked: Question, asked: Question | null): boolean {
   return (['url', 'method', 'address', 'email'] as const).every((field) => linked[field] === asked[field]);
 }
 
+/** People type a host as in a browser, which asks over HTTPS. */
+function withScheme(url: string): string {
+  const text = url.trim();
+  return text === '' || /^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `https://${text}`;
+}
+
 function questionFrom(search: URLSearchParams): Question {
   return {
     url: search.get('url') ?? '',
@@ -79,7 +87,8 @@ function questionFrom(search: URLSearchParams): Question {
     address: search.get('address') ?? '',
     email: search.get('email') ?? '',
     claims: '',
-    headers: '',
+    // What a browser sends: a site with a login leads it there, and answers programs with 401.
+    headers: 'accept: text/html',
     certificate: '',
   };
 }

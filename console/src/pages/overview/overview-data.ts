@@ -2,7 +2,6 @@ import { get } from '../../api/request.ts';
 import { isAllowed } from '../../api/scopes.ts';
 import { type Loaded, useLoaded } from '../../api/use-loaded.ts';
 import type { Document } from '../../api/use-pages.ts';
-import type { Reference } from '../../components/ref-link.tsx';
 
 const EVERY_MS = 15_000;
 
@@ -58,23 +57,6 @@ export function useSeries(): Loaded<Series | null> {
       const from = new Date(Math.floor(Date.now() / 60_000) * 60_000 - 3_600_000).toISOString();
       return shared<Series>(`/series?from=${encodeURIComponent(from)}&step=60`);
     },
-    EVERY_MS,
-  );
-}
-
-export interface BusyRoute {
-  readonly route: Reference | null;
-  readonly edge: Reference;
-  readonly requests: number;
-  readonly errors: number;
-  readonly p95_ms: number | null;
-}
-
-export function useBusyRoutes(): Loaded<readonly BusyRoute[] | null> {
-  return useLoaded(
-    'busy routes',
-    async () =>
-      isAllowed('series:read') ? (await shared<{ routes: readonly BusyRoute[] }>('/series/routes')).routes : null,
     EVERY_MS,
   );
 }

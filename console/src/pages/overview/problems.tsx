@@ -5,7 +5,6 @@ import { get, request } from '../../api/request.ts';
 import { isAllowed } from '../../api/scopes.ts';
 import { useLoaded } from '../../api/use-loaded.ts';
 import { Chip, type Tone } from '../../components/chip.tsx';
-import { EmptyState } from '../../components/empty-state.tsx';
 import { LoadedView } from '../../components/loaded-view.tsx';
 import { type Reference, RefLink } from '../../components/ref-link.tsx';
 import { Time } from '../../components/time.tsx';
@@ -17,7 +16,7 @@ const SHOWN = 6;
 const LIMIT = 100;
 const TONES: Readonly<Record<string, Tone>> = { problem: 'danger', warning: 'warn' };
 
-interface Problem {
+export interface Problem {
   readonly severity: string;
   readonly check: string;
   readonly message: string;
@@ -71,21 +70,22 @@ function ProblemList({ report: { problems, more, skipped_checks: skipped } }: { 
   return (
     <>
       {problems.length === 0 ? (
-        <EmptyState title={skipped.length === 0 ? 'No problems found' : 'No problems in what you may read'}>
-          <p>
-            This page checks configuration, certificates, nodes and settings. To check names, handshakes and upstreams
-            too, run <code>postern doctor</code> on the server.
-          </p>
-        </EmptyState>
+        <p class="body">
+          <strong>{skipped.length === 0 ? 'No problems found' : 'No problems in what you may read'}</strong>{' '}
+          <span class="hint">
+            in configuration, certificates, nodes and settings. <code>postern doctor</code> on the server also checks
+            names, handshakes and upstreams.
+          </span>
+        </p>
       ) : (
-        <Rows problems={problems.slice(0, SHOWN)} />
+        <ProblemRows problems={problems.slice(0, SHOWN)} />
       )}
       {rest.length > 0 && (
         <details class="body">
           <summary>
             Show {rest.length} more{more > 0 && ` of ${(rest.length + more).toLocaleString('en')}`}
           </summary>
-          <Rows problems={rest} />
+          <ProblemRows problems={rest} />
         </details>
       )}
       {skipped.length > 0 && (
@@ -95,7 +95,7 @@ function ProblemList({ report: { problems, more, skipped_checks: skipped } }: { 
   );
 }
 
-function Rows({ problems }: { problems: readonly Problem[] }) {
+export function ProblemRows({ problems }: { problems: readonly Problem[] }) {
   return (
     <ul class="problems">
       {problems.map(({ severity, check, message, advice, object }) => (

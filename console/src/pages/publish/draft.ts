@@ -1,11 +1,17 @@
 import { hostNameProblem } from '../../../../src/lib/net/host-name.ts';
 import { USUAL_SCOPES } from '../../../../src/publish/edge-login.ts';
 import { readTarget } from '../../../../src/publish/read-target.ts';
-import type { WantedEdge, WantedLogin, WantedPeople, WantedTarget } from '../../../../src/publish/wanted-edge.ts';
+import type {
+  WantedEdge,
+  WantedLogin,
+  WantedPassword,
+  WantedPeople,
+  WantedTarget,
+} from '../../../../src/publish/wanted-edge.ts';
 import { expiryProblem } from '../../../../src/resources/guest_links/link-expiry.ts';
 
 export type TargetKind = 'address' | 'agents' | 'page';
-export type EntryKind = 'everybody' | 'own' | 'provider' | 'addresses' | 'guest';
+export type EntryKind = 'everybody' | 'own' | 'provider' | 'password' | 'addresses' | 'guest';
 
 /** What a person has typed so far. */
 export interface Draft {
@@ -15,6 +21,8 @@ export interface Draft {
   /** "app=shop, zone=a". */
   readonly labels: string;
   readonly page: string;
+  /** Status of the page. */
+  readonly status: string;
   readonly entry: EntryKind | null;
   /** E-mail addresses, and domains as "@example.com". */
   readonly people: string;
@@ -24,7 +32,11 @@ export interface Draft {
   readonly clientSecret: string;
   /** Null: those that the rules need. */
   readonly scopes: string | null;
+  /** The only ones of the choice "addresses"; beside another choice, what else is asked. */
   readonly addresses: string;
+  readonly passwords: readonly WantedPassword[];
+  /** Names whose password is stored already: an empty one keeps it. */
+  readonly knownNames: readonly string[];
   readonly guest: string;
   readonly guestUntil: string;
 }
@@ -38,6 +50,7 @@ export function newDraft(): Draft {
     address: '',
     labels: '',
     page: '',
+    status: '200',
     entry: null,
     people: '',
     groups: '',
@@ -46,6 +59,8 @@ export function newDraft(): Draft {
     clientSecret: '',
     scopes: null,
     addresses: '',
+    passwords: [{ username: '', password: '' }],
+    knownNames: [],
     guest: '',
     guestUntil: new Date(Date.now() + WEEK_MS).toISOString(),
   };
@@ -73,17 +88,40 @@ function hostProblems({ host }: Draft): Problems {
   return problem === null ? {} : { host: `The name ${problem}.` };
 }
 
-export function targetProblems({ target, address, labels, page }: Draft): Problems {
+export function targetProblems({ target, address, labels, page, status }: Draft): Problems {
   if (target === 'address') {
     return readTarget(address.trim()) === null
       ? { address: 'Enter host:port, a port of this machine, or a URL such as http://web:8080.' }
       : {};
   }
   if (target === 'agents') return labelsIn(labels) === null ? { labels: 'Enter labels such as app=shop.' } : {};
-  return page === '' ? { page: 'Enter the text of the page.' } : {};
+  return {
+    ...(page === '' && { page: 'Enter the text of the page.' }),
+    ...(!/^[2-5]\d\d$/.test(status) && { status: 'Enter a status from 200 to 599, such as 200 or 503.' }),
+  };
 }
 
 export function entryProblems(draft: Draft): Problems {
+  return { ...choiceProblems(draft), ...(draft.entry === 'everybody' ? {} : addressProblem(draft)) };
+}
+
+function addressProblem({ addresses }: Draft): Problems {
+  const wrong = itemsIn(addresses).find((each) => !RANGE.test(each));
+  return wrong === undefined ? {} : { addresses: `“${wrong}” is neither an address nor a range.` };
+}
+
+function passwordProblem({ passwords, knownNames }: Draft): Problems {
+  for (const { username, password } of passwords) {
+    if (username.trim() === '') return { passwords: 'Enter a user name.' };
+    if (username.includes(':')) return { passwords: `The name “${username}” must have no colon.` };
+    const isKept = password === '' && knownNames.includes(username);
+    if (!isKept && password.length < 8)
+      return { passwords: `The password of ${username} needs at least 8 characters.` };
+  }
+  return {};
+}
+
+function choiceProblems(draft: Draft): Problems {
   switch (draft.entry) {
     case null:
       return { entry: 'Choose who may enter.' };
@@ -95,11 +133,10 @@ export function entryProblems(draft: Draft): Problems {
       };
     case 'own':
       return people(draft);
-    case 'addresses': {
-      const wrong = itemsIn(draft.addresses).find((each) => !RANGE.test(each));
-      if (itemsIn(draft.addresses).length === 0) return { addresses: 'Enter at least one address or range.' };
-      return wrong === undefined ? {} : { addresses: `“${wrong}” is neither an address nor a range.` };
-    }
+    case 'addresses':
+      return itemsIn(draft.addresses).length === 0 ? { addresses: 'Enter at least one address or range.' } : {};
+    case 'password':
+      return passwordProblem(draft);
     case 'guest':
       return guestProblem(draft);
     case 'everybody':
@@ -143,7 +180,8 @@ export function wantedOf(draft: Draft, { listenerPort, ownIssuer }: ServerFacts)
     target: targetOf(draft),
     login: loginOf(draft, ownIssuer),
     ...peopleOf(draft),
-    ...(entry === 'addresses' && { addresses: itemsIn(draft.addresses).map(rangeOf) }),
+    ...(entry !== 'everybody' && { addresses: itemsIn(draft.addresses).map(rangeOf) }),
+    ...(entry === 'password' && { passwords: draft.passwords }),
     ...(entry === 'guest' && { guests: { label: guest.trim(), expiresAt: guestUntil, maxBrowsers: 1 } }),
   };
 }
@@ -156,11 +194,16 @@ export function hostOf(text: string): string {
     .replace(/[./]$/, '');
 }
 
-function targetOf({ target, address, labels, page }: Draft): WantedTarget {
+function targetOf({ target, address, labels, page, status }: Draft): WantedTarget {
   if (target === 'agents') return { kind: 'agents', labels: labelsIn(labels) ?? {} };
   if (target === 'page') {
     const isHtml = /^\s*</.test(page);
-    return { kind: 'page', status: 200, contentType: `text/${isHtml ? 'html' : 'plain'}; charset=utf-8`, body: page };
+    return {
+      kind: 'page',
+      status: Number(status),
+      contentType: `text/${isHtml ? 'html' : 'plain'}; charset=utf-8`,
+      body: page,
+    };
   }
   return readTarget(address.trim()) ?? { kind: 'address', address: address.trim(), hasTls: false };
 }

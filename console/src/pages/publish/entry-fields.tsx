@@ -1,4 +1,5 @@
 import { redirectUri } from '../../../../src/publish/edge-url.ts';
+import type { WantedPassword } from '../../../../src/publish/wanted-edge.ts';
 import { MAX_DAYS } from '../../../../src/resources/guest_links/link-expiry.ts';
 import { isAllowed } from '../../api/scopes.ts';
 import { type Choice, ChoiceList } from '../../components/choice-list.tsx';
@@ -40,41 +41,134 @@ function choicesFor(props: EntryProps): readonly Choice<EntryKind>[] {
         facts.ownIssuer === null
           ? 'Not possible yet: this server has no identity host. Set identity_host, and start it again.'
           : undefined,
-      fields: <PeopleFields {...props} />,
+      fields: (
+        <>
+          <PeopleFields {...props} />
+          <MoreFields {...props} />
+        </>
+      ),
+    },
+    {
+      value: 'password',
+      name: 'Everybody who knows a password',
+      hint: 'The browser asks for a user name and a password. For a few people, or for a program.',
+      fields: (
+        <>
+          <PasswordFields {...props} />
+          <MoreFields {...props} />
+        </>
+      ),
     },
     {
       value: 'provider',
       name: 'People of a login provider',
       hint: 'They log in at an OpenID provider, such as Google, Microsoft or Keycloak.',
-      fields: <ProviderFields {...props} />,
+      fields: (
+        <>
+          <ProviderFields {...props} />
+          <MoreFields {...props} />
+        </>
+      ),
     },
     {
       value: 'addresses',
       name: 'Certain addresses',
       hint: 'Everybody in your office or your network, without a login.',
       unavailable: isAllowed('ip_policies:write') && isAllowed('ip_policy_rules:write') ? undefined : LACKS_SCOPE,
-      fields: (
-        <PlainField
-          id="publish-addresses"
-          label="Addresses and ranges"
-          placeholder="203.0.113.0/24, 2001:db8::/32"
-          value={props.draft.addresses}
-          problem={props.problems.addresses ?? null}
-          onChange={(addresses) => props.onChange({ addresses })}
-        />
-      ),
+      fields: <AddressField {...props} label="Addresses and ranges" />,
     },
     {
       value: 'guest',
       name: 'A guest with a link',
       hint: 'Somebody without an account, until a time.',
       unavailable: isAllowed('guest_links:write') ? undefined : LACKS_SCOPE,
-      fields: <GuestFields {...props} />,
+      fields: (
+        <>
+          <GuestFields {...props} />
+          <MoreFields {...props} />
+        </>
+      ),
     },
   ];
 }
 
 const LACKS_SCOPE = 'Your scopes do not allow it.';
+
+function AddressField({ draft, problems, onChange, label }: DraftProps & { readonly label: string }) {
+  return (
+    <PlainField
+      id="publish-addresses"
+      label={label}
+      placeholder="203.0.113.0/24, 2001:db8::/32"
+      value={draft.addresses}
+      problem={problems.addresses ?? null}
+      onChange={(addresses) => onChange({ addresses })}
+    />
+  );
+}
+
+/** What few sites need beside the choice. */
+function MoreFields(props: DraftProps) {
+  const isAllowedHere = isAllowed('ip_policies:write') && isAllowed('ip_policy_rules:write');
+  if (!isAllowedHere) return null;
+  return (
+    <details open={props.draft.addresses !== ''}>
+      <summary>More</summary>
+      <AddressField {...props} label="Only from these addresses (optional)" />
+    </details>
+  );
+}
+
+function PasswordFields({ draft: { passwords, knownNames }, problems, onChange }: DraftProps) {
+  const change = (at: number, changes: Partial<WantedPassword>): void =>
+    onChange({ passwords: passwords.map((each, index) => (index === at ? { ...each, ...changes } : each)) });
+  return (
+    <>
+      {passwords.map(({ username, password }, at) => (
+        <div class="line" key={at}>
+          <PlainField
+            id={`publish-user-${at}`}
+            label={at === 0 ? 'User name' : `User name ${at + 1}`}
+            value={username}
+            onChange={(text) => change(at, { username: text })}
+          />
+          <PlainField
+            id={`publish-password-${at}`}
+            label={at === 0 ? 'Password' : `Password ${at + 1}`}
+            type="password"
+            placeholder={knownNames.includes(username) ? 'unchanged' : 'at least 8 characters'}
+            value={password}
+            onChange={(text) => change(at, { password: text })}
+          />
+          {passwords.length > 1 && (
+            <button
+              type="button"
+              class="small"
+              aria-label={`Remove user ${at + 1}`}
+              onClick={() => onChange({ passwords: passwords.filter((_, index) => index !== at) })}
+            >
+              Remove
+            </button>
+          )}
+        </div>
+      ))}
+      {problems.passwords !== undefined && passwords.some(({ username }) => username !== '') && (
+        <span class="problem" role="alert">
+          {problems.passwords}
+        </span>
+      )}
+      <div class="line">
+        <button
+          type="button"
+          class="small"
+          onClick={() => onChange({ passwords: [...passwords, { username: '', password: '' }] })}
+        >
+          Add a user
+        </button>
+      </div>
+    </>
+  );
+}
 
 function PeopleFields({ draft, problems, onChange }: DraftProps) {
   return (

@@ -10,12 +10,19 @@ export function sentencesOf(wanted: WantedEdge): readonly string[] {
 
 export function targetSentence({ target }: WantedEdge): string {
   return target.kind === 'page'
-    ? 'Every request gets the page that you wrote.'
+    ? `Every request gets the page that you wrote, with status ${target.status}.`
     : `Requests go to ${targetText(target)}.`;
 }
 
 export function entrySentences(wanted: WantedEdge): readonly string[] {
-  const { login, addresses = [], guests } = wanted;
+  const { addresses = [], guests, login, passwords = [] } = wanted;
+  const hasMore = guests !== undefined || login !== null || passwords.length > 0;
+  if (addresses.length === 0 || !hasMore) return choiceSentences(wanted);
+  return [...choiceSentences(wanted), `They may enter from ${addresses.join(', ')} only.`];
+}
+
+function choiceSentences(wanted: WantedEdge): readonly string[] {
+  const { login, addresses = [], guests, passwords = [] } = wanted;
   const people = peopleText(wanted);
   if (guests !== undefined) {
     const who = guests.label === '' ? 'a guest' : guests.label;
@@ -24,7 +31,12 @@ export function entrySentences(wanted: WantedEdge): readonly string[] {
       `A link for ${who} is made, for one browser, until ${localTime(guests.expiresAt)}.`,
     ];
   }
-  if (addresses.length > 0) return [`Everybody may enter from ${addresses.join(', ')}, and from nowhere else.`];
+  if (passwords.length > 0) {
+    const names = passwords.map(({ username }) => username).join(', ');
+    return [`Browsers ask for a user name and a password: that of ${names}.`];
+  }
+  if (login === null && addresses.length > 0)
+    return [`Everybody may enter from ${addresses.join(', ')}, and from nowhere else.`];
   if (login === null) return ['Everybody who can reach this server may enter, without a login.'];
   const place = login.clientId === '' ? 'with an account of this installation' : `at ${login.issuer}`;
   const others = people === '' ? 'Everybody who can log in there may enter.' : `Only ${people} may enter.`;

@@ -45,14 +45,24 @@ export function TargetFields(props: DraftProps) {
           name: 'A fixed page',
           hint: 'The same text for everybody, such as “We are back at noon.”',
           fields: (
-            <PlainField
-              id="publish-page"
-              label="Text or HTML of the page"
-              isLong
-              value={draft.page}
-              problem={props.problems.page ?? null}
-              onChange={(page) => onChange({ page })}
-            />
+            <>
+              <PlainField
+                id="publish-page"
+                label="Text or HTML of the page"
+                isLong
+                value={draft.page}
+                problem={props.problems.page ?? null}
+                onChange={(page) => onChange({ page })}
+              />
+              <PlainField
+                id="publish-status"
+                label="Status"
+                hint="200 for a page that is there, 404 for one that is not, 503 while you work on it."
+                value={draft.status}
+                problem={props.problems.status ?? null}
+                onChange={(status) => onChange({ status })}
+              />
+            </>
           ),
         },
       ]}

@@ -50,6 +50,7 @@ export function SettingsPage() {
         {({ settings }) => (
           <DataTable<Setting>
             label="Settings"
+            isWhole
             rows={settings.filter(
               ({ name, description, source }) =>
                 (!isOnlySet || !isDefault(source)) && `${name} ${description}`.toLowerCase().includes(wanted),
@@ -58,8 +59,13 @@ export function SettingsPage() {
             columns={[
               {
                 name: 'Setting',
-                class: 'col-quarter',
-                cell: ({ name, description }) => <code title={description}>{name}</code>,
+                class: 'col-wide',
+                cell: ({ name, description }) => (
+                  <span class="stack-small">
+                    <code>{name}</code>
+                    <span class="hint">{description}</span>
+                  </span>
+                ),
               },
               {
                 name: 'Value',
@@ -77,11 +83,6 @@ export function SettingsPage() {
                     {source}
                   </Chip>
                 ),
-              },
-              {
-                name: 'Meaning',
-                class: 'low col-text',
-                cell: ({ description }) => <span title={description}>{description}</span>,
               },
             ]}
             empty={

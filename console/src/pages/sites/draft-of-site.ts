@@ -30,7 +30,12 @@ export function targetDraft(edge: HttpsEdge, backend: Document | undefined): Dra
     case 'tunnel_group':
       return { ...draft, target: 'agents', labels: labelsText(backend['labels']) };
     case 'http_response':
-      return { ...draft, target: 'page', page: textAt(backend, 'body') };
+      return {
+        ...draft,
+        target: 'page',
+        page: textAt(backend, 'body'),
+        status: textAt(backend, 'status_code') || '200',
+      };
     default:
       return draft;
   }
@@ -43,23 +48,28 @@ export async function entryDraft(
   ownIssuer: string | null,
 ): Promise<Draft | null> {
   const draft = { ...newDraft(), host: hostOf(edge) };
-  const { oidc, oauth, access, ip_restriction: addresses } = route;
-  const modules = [oidc, oauth, access, addresses].filter((each) => each !== null);
-  // Passwords of a route are no choice of the form.
-  const hasPasswords = ((route as unknown as Document)['basic_auth'] ?? null) !== null;
-  if (oauth !== null || hasPasswords || modules.some(({ enabled }) => !enabled)) return null;
+  const { oidc, oauth, access, basic_auth: passwords, ip_restriction: addresses } = route;
+  const modules = [oidc, oauth, access, passwords, addresses].filter((each) => each !== null);
+  if (oauth !== null || modules.some(({ enabled }) => !enabled)) return null;
   if (modules.length === 0) return { ...draft, entry: 'everybody' };
-  if (addresses !== null) {
-    const ranges = modules.length === 1 ? await rangesOf(addresses.ip_policies.map(({ id }) => id)) : null;
-    return ranges === null ? null : { ...draft, entry: 'addresses', addresses: ranges.join(', ') };
+  const ranges = addresses === null ? [] : await rangesOf(addresses.ip_policies.map(({ id }) => id));
+  if (ranges === null) return null;
+  const limited = { ...draft, addresses: ranges.join(', ') };
+  if (modules.length === 1 && addresses !== null) return { ...limited, entry: 'addresses' };
+  if (passwords !== null) {
+    if (oidc !== null || access !== null) return null;
+    const names = passwords.users.map(({ username }) => username);
+    const users = names.map((username) => ({ username, password: '' }));
+    const rows = users.length === 0 ? limited.passwords : users;
+    return { ...limited, entry: 'password', knownNames: names, passwords: rows };
   }
   const rule = soleRule(access);
   if (rule === null) return null;
   const { guests, ...people } = rule;
-  if (oidc === null) return guests && Object.keys(people).length === 0 ? { ...draft, entry: 'guest' } : null;
+  if (oidc === null) return guests && Object.keys(people).length === 0 ? { ...limited, entry: 'guest' } : null;
   if (guests) return null;
   const named = [...(people.emails ?? []), ...(people.domains ?? []).map((domain) => `@${domain}`)];
-  const filled = { ...draft, people: named.join(', '), groups: (people.groups ?? []).join(', ') };
+  const filled = { ...limited, people: named.join(', '), groups: (people.groups ?? []).join(', ') };
   if (oidc.issuer === ownIssuer && oidc.client_id === '') return { ...filled, entry: 'own' };
   const { issuer, client_id: clientId, scopes } = oidc;
   return { ...filled, entry: 'provider', issuer, clientId, scopes: scopes.join(' ') };

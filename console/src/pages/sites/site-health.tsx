@@ -15,6 +15,7 @@ export interface Health {
 export function healthOf(edge: Document, backends: ReadonlyMap<string, Document>, figures: SiteFigures): Health {
   const routes = rootFirst(edge);
   const targets = backendsOf(edge);
+  if (isPaused(edge)) return { tone: 'warn', text: 'paused', why: 'Visitors get 503, until somebody opens it again.' };
   if (targets.length < Math.max(1, routes.length))
     return { tone: 'danger', text: 'no target', why: 'Requests get 503, because a route has no backend.' };
   const alert = targets.map(({ id }) => figures.alerts.get(id)).find((title) => title !== undefined);
@@ -33,6 +34,13 @@ export function healthOf(edge: Document, backends: ReadonlyMap<string, Document>
   return errors > 0
     ? { tone: 'warn', text: 'errors', why: `${errors} of ${requests} requests of the last hour failed.` }
     : { tone: 'ok', text: 'working', why: 'No request of the last hour failed.' };
+}
+
+/** All paths of a site are paused together. */
+export function isPaused(edge: Document): boolean {
+  const [root] = rootFirst(edge);
+  const maintenance = root?.['maintenance'] as { enabled?: boolean } | null | undefined;
+  return maintenance !== null && maintenance !== undefined && maintenance.enabled !== false;
 }
 
 export function HealthChip({ health }: { health: Health }) {

@@ -11,11 +11,15 @@ import { documentName } from '../../schema/document-name.ts';
 import type { PageProps } from '../page-props.ts';
 import type { ServerFacts } from '../publish/draft.ts';
 import { loadFacts } from '../publish/publish-request.ts';
+import { rootRoute } from './draft-of-site.ts';
 import { entryOf } from './entry-text.ts';
+import { CertificateOf } from './site-certificate.tsx';
 import { EntryChange, HostChange, TargetChange } from './site-changes.tsx';
 import { Targets } from './site-columns.tsx';
-import { backendsOf, HealthChip, healthOf } from './site-health.tsx';
+import { backendsOf, HealthChip, healthOf, isPaused } from './site-health.tsx';
+import { PauseChange, RemoveChange, ResumeChange } from './site-pause.tsx';
 import { type SiteSaved, SiteSavedView } from './site-saved-view.tsx';
+import { SiteProblems, SiteTraffic } from './site-traffic.tsx';
 import { useDocuments } from './use-documents.ts';
 import { useSiteFigures } from './use-site-figures.ts';
 
@@ -46,7 +50,7 @@ function documentOf({ data }: Answer<HttpsEdge>): Document {
   return data as unknown as Document;
 }
 
-type Part = 'host' | 'target' | 'entry';
+type Part = 'host' | 'target' | 'entry' | 'pause' | 'remove';
 
 interface SiteViewProps {
   readonly answer: Answer<HttpsEdge>;
@@ -57,6 +61,7 @@ interface SiteViewProps {
 function SiteView({ answer, facts, reload }: SiteViewProps) {
   const [part, setPart] = useState<Part | null>(null);
   const [saved, setSaved] = useState<SiteSaved | null>(null);
+  const [isRemoved, setRemoved] = useState(false);
   const edge = documentOf(answer);
   const backends = useDocuments(backendsOf(edge), 0);
   const figures = useSiteFigures();
@@ -68,7 +73,8 @@ function SiteView({ answer, facts, reload }: SiteViewProps) {
     onSaved: (next: SiteSaved) => {
       setSaved(next);
       setPart(null);
-      reload();
+      if (part === 'remove') setRemoved(true);
+      else reload();
     },
   };
   const change = (which: Part, what: string) =>
@@ -79,10 +85,13 @@ function SiteView({ answer, facts, reload }: SiteViewProps) {
     );
   const undone = (): void => {
     setSaved(null);
+    setRemoved(false);
     reload();
   };
   const health = healthOf(edge, backends, figures);
   const found = figures.of(answer.data.id);
+  if (isRemoved && saved !== null) return <SiteSavedView saved={saved} onUndone={undone} />;
+  const paused = isPaused(edge);
   return (
     <>
       {saved !== null && part === null && <SiteSavedView saved={saved} onUndone={undone} />}
@@ -97,11 +106,24 @@ function SiteView({ answer, facts, reload }: SiteViewProps) {
           <Row name="Who may enter" action={change('entry', 'who may enter')}>
             {entryOf(edge).text || '–'}
           </Row>
-          <Row name="Health">
+          <Row
+            name="State"
+            action={
+              areAllowed(['edges:write']) &&
+              answer.data.routes.length > 0 && (
+                <button type="button" class="small" aria-expanded={part === 'pause'} onClick={() => setPart('pause')}>
+                  {paused ? 'Open again' : 'Pause'}
+                </button>
+              )
+            }
+          >
             <span class="line">
               <HealthChip health={health} />
               <span class="muted">{health.why}</span>
             </span>
+          </Row>
+          <Row name="Certificate">
+            <CertificateOf edge={edge} />
           </Row>
           {found !== null && (
             <Row name="Last hour">
@@ -114,6 +136,17 @@ function SiteView({ answer, facts, reload }: SiteViewProps) {
       {part === 'host' && <HostChange {...common} />}
       {part === 'target' && <TargetChange {...common} backend={target && backends.get(target.id)} />}
       {part === 'entry' && <EntryChange {...common} />}
+      {part === 'pause' && (paused ? <ResumeChange {...common} /> : <PauseChange {...common} />)}
+      {part === 'remove' && <RemoveChange {...common} />}
+      <SiteProblems edgeId={answer.data.id} />
+      <SiteTraffic edgeId={answer.data.id} routeId={rootRoute(answer.data)?.id ?? null} />
+      {areAllowed(['edges:write']) && part === null && (
+        <div class="line">
+          <button type="button" class="danger" onClick={() => setPart('remove')}>
+            Remove the site
+          </button>
+        </div>
+      )}
     </>
   );
 }

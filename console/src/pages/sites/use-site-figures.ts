@@ -16,6 +16,8 @@ export interface Figures {
 export interface SiteFigures {
   /** Null: not known, because the scopes do not allow it, or too many other sites are busier. */
   of(edgeId: string): Figures | null;
+  /** Those with errors first, then those with the most requests. */
+  readonly busiest: readonly (Figures & { readonly id: string })[];
   /** Ids of backends that an alert is about, with its title. */
   readonly alerts: ReadonlyMap<string, string>;
   readonly reload: () => void;
@@ -34,7 +36,9 @@ export function useSiteFigures(): SiteFigures {
     sums.set(edge.id, { requests: requests + (known?.requests ?? 0), errors: errors + (known?.errors ?? 0) });
   }
   const isComplete = routes !== null && routes.length < MAX_ROUTES;
+  const busiest = [...sums].map(([id, found]) => ({ id, ...found }));
   return {
+    busiest: busiest.sort((one, other) => other.errors - one.errors || other.requests - one.requests),
     of: (edgeId) => sums.get(edgeId) ?? (isComplete ? { requests: 0, errors: 0 } : null),
     alerts: alerts ?? new Map(),
     reload: () => {
