@@ -208,7 +208,7 @@ suite('publishing a site', { skip }, () => {
         await examine('provider');
       },
       sentences: [
-        'Every request gets the page that you wrote.',
+        'Every request gets the page that you wrote, with status 200.',
         `People log in at ${world.provider.issuer}.`,
         'Only people of example.com may enter.',
         'The login asks the provider for openid, email, profile.',

@@ -36,7 +36,7 @@ const STACKED_PADDING = 17;
 const NARROW = matchMedia('(max-width: 760px)');
 const OVERSCAN = 12;
 /** Below this many rows all are rendered: the page scrolls as one. */
-const VIRTUAL_FROM = 60;
+const VIRTUAL_FROM = 120;
 
 /** Only the rows in view are in the DOM, and the next page is asked for near the end. */
 export function DataTable<Row>(props: DataTableProps<Row>) {

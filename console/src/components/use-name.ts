@@ -61,7 +61,9 @@ function edgeOf({ uri }: Reference): Reference | null {
 
 function nameOf(document: Document | undefined, id: string): string | null {
   if (document === undefined) return null;
+  const subject = textAt(document, 'provider_user_id');
   const [person, email] = [textAt(document, 'name') || textAt(document, 'username'), textAt(document, 'email')];
+  if (email === '' && person === '' && subject !== '') return subject;
   if (email !== '') return person === '' || person === email ? email : `${person} (${email})`;
   // A backend without a description still goes somewhere.
   const name = [documentName(document), backendText(document)].find((each) => each !== id);

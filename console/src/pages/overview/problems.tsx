@@ -70,13 +70,13 @@ function ProblemList({ report: { problems, more, skipped_checks: skipped } }: { 
   return (
     <>
       {problems.length === 0 ? (
-        <p class="body">
-          <strong>{skipped.length === 0 ? 'No problems found' : 'No problems in what you may read'}</strong>{' '}
-          <span class="hint">
-            in configuration, certificates, nodes and settings. <code>postern doctor</code> on the server also checks
+        <div class="body">
+          <h3>{skipped.length === 0 ? 'No problems found' : 'No problems in what you may read'}</h3>
+          <p class="hint">
+            In configuration, certificates, nodes and settings. <code>postern doctor</code> on the server also checks
             names, handshakes and upstreams.
-          </span>
-        </p>
+          </p>
+        </div>
       ) : (
         <ProblemRows problems={problems.slice(0, SHOWN)} />
       )}

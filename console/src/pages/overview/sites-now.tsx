@@ -8,7 +8,6 @@ import { LoadedView } from '../../components/loaded-view.tsx';
 import { href } from '../../router/location.ts';
 import { documentName } from '../../schema/document-name.ts';
 import { loadByIds } from '../../schema/load-by-ids.ts';
-import { PublishLink } from '../publish/publish-link.tsx';
 import { CertificateOf } from '../sites/site-certificate.tsx';
 import { figureText } from '../sites/site-columns.tsx';
 import { backendsOf, HealthChip, healthOf } from '../sites/site-health.tsx';
@@ -81,7 +80,6 @@ export function SitesNow() {
             empty={
               <EmptyState title="Nothing is published yet">
                 <p>A site is a host of yours that leads to a service, to an agent elsewhere, or to a fixed page.</p>
-                <PublishLink />
               </EmptyState>
             }
           />
