@@ -92,7 +92,7 @@ test('who may enter is changed with passwords and addresses too, and a password 
   skip,
 }, async () => {
   await site.getByRole('button', { name: 'Change who may enter' }).click();
-  await page.getByLabel('Everybody who knows a password', { exact: true }).click();
+  await page.getByLabel('People who know a password', { exact: true }).click();
   await page.getByLabel('User name', { exact: true }).fill('ana');
   await page.getByLabel('Password', { exact: true }).fill('short');
   await page.getByText('The password of ana needs at least 8 characters.').waitFor();

@@ -48,7 +48,7 @@ export function SinceLastVisit() {
           changes.length === 0 ? (
             <p class="body muted">Nothing changed.</p>
           ) : (
-            <ul class="body stack-small">
+            <ul class="body stack-small wrap-anywhere">
               {changes.map((change) => (
                 <li key={change.revision}>
                   <a href={href(`/changes/${change.revision}`)} dir="auto">

@@ -50,7 +50,7 @@ function choicesFor(props: EntryProps): readonly Choice<EntryKind>[] {
     },
     {
       value: 'password',
-      name: 'Everybody who knows a password',
+      name: 'People who know a password',
       hint: 'The browser asks for a user name and a password. For a few people, or for a program.',
       fields: (
         <>
