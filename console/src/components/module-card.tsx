@@ -103,6 +103,11 @@ interface ModuleEditorProps {
   readonly onSaved: () => void;
 }
 
+/** What a new module needs first is in its form already. */
+const BEGINNINGS: Readonly<Record<string, FormValue>> = {
+  basic_auth: { users: [{ username: '', password: '' }] },
+};
+
 /** Reads the module first, for its ETag and the fields that the edge's own document leaves out. */
 export function ModuleEditor({ module, path, isNew, onClose, onSaved }: ModuleEditorProps) {
   const [edited, setEdited] = useState<Edited | null>(null);
@@ -124,6 +129,7 @@ export function ModuleEditor({ module, path, isNew, onClose, onSaved }: ModuleEd
   return (
     <EditDialog
       {...(Preview !== undefined && { preview: (value: FormValue) => <Preview value={value} path={path} /> })}
+      {...(isNew && BEGINNINGS[module.name] !== undefined && { initial: BEGINNINGS[module.name] })}
       title={isNew ? `Add ${module.title}` : `Edit ${module.title}`}
       edited={edited}
       onClose={onClose}

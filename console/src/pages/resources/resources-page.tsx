@@ -12,7 +12,14 @@ export function ResourcesPage({ params }: PageProps) {
   return (
     <>
       <PageHead title={capital(type.plural)} hint={type.description} />
-      <ResourceList type={type} />
+      <ResourceList
+        type={type}
+        purpose={
+          type.create === null
+            ? 'They appear here by themselves when there are any.'
+            : 'The first one that you create appears here.'
+        }
+      />
     </>
   );
 }
