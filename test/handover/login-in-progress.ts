@@ -47,6 +47,11 @@ export class LoginInProgress {
     return login;
   }
 
+  /** Another browser at the same site. */
+  inNewBrowser(): LoginInProgress {
+    return new LoginInProgress(this.#world, this.#host, this.#provider);
+  }
+
   /** Another browser at the same site, which keeps its connection to the old process. */
   keepingItsConnection(test: Cleanup): LoginInProgress {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, suite, type TestContext, test } from 'node:test';
 import { HandoverWorld, type WorldOptions } from '../handover/handover-world.ts';
 import { killNewProcess, killOldProcess } from '../handover/killed-processes.ts';
+import { type Kill, killServers, MESSAGES } from '../handover/killed-servers.ts';
 import { Load } from '../handover/load.ts';
 import { HANDOVER_STEPS } from '../handover/steps.ts';
 import { freshDatabase, type PostgresServer, startPostgres } from '../support/postgres.ts';
@@ -15,6 +16,26 @@ suite('kill -9 at every step of a handover', { timeout: TIMEOUT_MS }, () => {
     // After it has said that it serves, the end of the new process is that of any server.
     if (step !== 'after serving') test(`of the new process at "${step}"`, (t) => killNewProcess(t, step));
     test(`of the old process at "${step}"`, (t) => killOldProcess(t, step));
+  }
+});
+
+/** The full form of `test/handover/killed-servers.test.ts`. */
+suite('kill -9 of real servers during handovers', { timeout: TIMEOUT_MS }, () => {
+  for (const engine of ['sqlite', 'postgres'] as const) {
+    test(`${engine}: at every message, of either server`, async (t) => {
+      let databaseUrl: string | undefined;
+      if (engine === 'postgres') {
+        const postgres = await startPostgres();
+        t.after(() => postgres.stop());
+        databaseUrl = (await freshDatabase(postgres)).url;
+      }
+      const kills = MESSAGES.flatMap((at): readonly Kill[] => [
+        // After it has said that it serves, the end of the new process is that of any server.
+        ...(at === 'serving' ? [] : [{ who: 'new' as const, at }]),
+        { who: 'old', at },
+      ]);
+      for (const line of await killServers(t, databaseUrl, kills)) t.diagnostic(line);
+    });
   }
 });
 
