@@ -126,8 +126,21 @@ export class Exchange extends ObservedRequest implements OwnPathRequest, RouteTa
       .catch((error: unknown) => this.bug(error));
   }
 
+  /**
+   * Browsers keep the cookies of `name.` and `name` apart, and providers and forms return to `name`: logins begin there.
+   */
+  #leavesRoot(edge: EdgeSnapshot): boolean {
+    const isHtmlWanted = this.header('accept')?.includes('text/html') === true;
+    const isPage = edge.ownHost === undefined ? isOwnPath(edge, this.client.head.path) : isHtmlWanted;
+    if (!isPage || (this.method !== 'GET' && this.method !== 'HEAD')) return false;
+    const location = `${this.scheme}://${this.authority.toLowerCase()}${this.target}`;
+    this.answer(302, ['location', location, 'cache-control', 'no-store', 'postern-request-id', this.id], NOTHING);
+    return true;
+  }
+
   #enter(edge: EdgeSnapshot): void {
-    const { path } = this.client.head;
+    const { path, isRooted } = this.client.head;
+    if (isRooted && this.#leavesRoot(edge)) return;
     if (edge.ownHost !== undefined) {
       if (path.odd === null) serveOwnHost(edge.ownHost, this);
       else this.refuse(...oddOnOwnHost(path.odd));

@@ -13,6 +13,8 @@ export interface RequestHead {
   readonly host: string;
   /** As the client wrote it, without the dot of the root, for the upstream's Host. */
   readonly authority: string;
+  /** The client wrote the dot: its cookies belong to another host. */
+  readonly isRooted: boolean;
   /** End-to-end client headers that may be forwarded. */
   readonly headers: HeaderList;
   readonly contentLength: number | null;
@@ -98,6 +100,7 @@ export function readHead(raw: RawHead, { dropped, hostPorts }: HeadRules): HeadR
       path: reading.path,
       host: (named[1] as string).toLowerCase(),
       authority,
+      isRooted: raw.authority === null ? facts.isRooted : raw.authority !== authority,
       headers: facts.forwarded(),
       contentLength: facts.contentLength,
       isChunked: facts.isChunked,
@@ -128,6 +131,7 @@ function originForm(raw: RawHead, facts: HeaderFacts): string | { readonly messa
 /** Walks the headers once, and rejects what is ambiguous. */
 class HeaderFacts {
   host: string | null = null;
+  isRooted = false;
   contentLength: number | null = null;
   isChunked = false;
   expectsContinue = false;
@@ -179,6 +183,7 @@ class HeaderFacts {
       case 'host':
         if (this.host !== null) return 'the Host header is given more than once';
         this.host = withoutRootDot(value);
+        this.isRooted = this.host !== value;
         return null;
       case 'content-length':
         if (this.contentLength !== null || !/^(0|[1-9]\d{0,15})$/.test(value))
