@@ -7,7 +7,14 @@
 # POSTERN_SIGNING_KEY      the public key that must have signed it ("ssh-ed25519 AAAA...")
 # POSTERN_INSTALL_DIR      where the file goes, instead of /usr/local/bin
 # POSTERN_ALLOW_DOWNGRADE  1: install a version that is older than the installed one
-# POSTERN_REMOVE           1: remove the program and its manual pages; settings and data stay
+# POSTERN_ALLOW_UNSIGNED   1: install although this machine cannot check the signature
+# POSTERN_REMOVE           1: like the argument --remove
+#
+# A variable belongs behind the pipe, to the program that reads it: curl ... | sudo POSTERN_INSTALL_DIR=/opt/bin sh
+#
+#   curl -fsSL https://downloads.example.com/install.sh | sudo sh -s -- --remove
+#
+# removes the program and its manual pages; settings and data stay.
 #
 # An upgrade asks the new program first whether it can start on the store ("postern upgrade-check").
 # POSIX sh without extensions: dash and busybox sh run it.
@@ -27,6 +34,7 @@ key=
 dir=
 man=
 may_downgrade=
+may_be_unsigned=
 scratch=
 downloader=
 # Whether the connection proves whose release this is. If it does not, the signature must.
@@ -41,14 +49,17 @@ main() {
   case $dir in ?*/) dir=${dir%/} ;; esac
   case $dir in /*) ;; *) dir=$(pwd)/$dir ;; esac
   may_downgrade=${POSTERN_ALLOW_DOWNGRADE:-}
+  may_be_unsigned=${POSTERN_ALLOW_UNSIGNED:-}
+  case $# in 0) ;; *) [ "$*" = --remove ] || fail "unknown argument: $*. The only one is --remove" ;; esac
   # Where man looks for the pages of programs in $dir. Elsewhere nobody would find them.
   case $dir in */bin) man=${dir%/bin}/share/man/man1 ;; esac
-  if [ "${POSTERN_REMOVE:-}" = 1 ]; then
+  if [ "${POSTERN_REMOVE:-}" = 1 ] || [ $# -gt 0 ]; then
     remove
     return 0
   fi
+  check_lost_removal
   # Postern takes an unknown variable of this form for a mistake.
-  unset POSTERN_DOWNLOAD_URL POSTERN_SIGNING_KEY POSTERN_INSTALL_DIR POSTERN_ALLOW_DOWNGRADE POSTERN_REMOVE
+  unset POSTERN_DOWNLOAD_URL POSTERN_SIGNING_KEY POSTERN_INSTALL_DIR POSTERN_ALLOW_DOWNGRADE POSTERN_ALLOW_UNSIGNED POSTERN_REMOVE
   [ -n "$url" ] || fail 'set POSTERN_DOWNLOAD_URL to the address of a release'
   system=$(system)
   processor=$(processor)
@@ -85,7 +96,7 @@ main() {
   if [ -e "$dir/postern" ]; then
     if cmp -s "$scratch/$file" "$dir/postern"; then
       chmod 755 "$dir/postern" || fail "cannot let others run $dir/postern: run this as root (sudo sh)"
-      say "postern $version is installed already: $dir/postern"
+      say "postern $version is installed already: $dir/postern (to remove it: sh -s -- --remove)"
       install_pages
       return 0
     fi
@@ -107,6 +118,14 @@ fail() {
 has() { command -v "$1" >/dev/null 2>&1; }
 
 clean_up() { [ -z "$scratch" ] || rm -rf "$scratch"; }
+
+# "export POSTERN_REMOVE=1; curl ... | sudo sh" wants the opposite of what it would do: sudo passes no variables on, but has it.
+check_lost_removal() {
+  [ -r "/proc/$PPID/environ" ] || return 0
+  if tr '\0' '\n' <"/proc/$PPID/environ" 2>/dev/null | grep -qx 'POSTERN_REMOVE=1'; then
+    fail 'POSTERN_REMOVE=1 does not reach this script through sudo. To remove Postern: curl ... | sudo sh -s -- --remove. Nothing was changed'
+  fi
+}
 
 # Of runs that were killed. The name has the process that it belongs to.
 remove_leftovers() {
@@ -264,7 +283,7 @@ check_signature() {
   if [ -z "$key" ]; then
     reason='this install.sh names no key (POSTERN_SIGNING_KEY)'
   elif ! has ssh-keygen; then
-    reason='ssh-keygen is missing (install OpenSSH to have it checked)'
+    reason='ssh-keygen is missing (Debian and Ubuntu: apt-get install openssh-client)'
   else
     # OpenSSH before 8.0 knows no signatures of files.
     case $(ssh-keygen -Y find-principals 2>&1 || true) in
@@ -274,6 +293,8 @@ check_signature() {
   if [ -n "$reason" ]; then
     [ "$is_server_proven" = yes ] ||
       fail "the signature cannot be checked: $reason. It must be, because nothing else proves who made what $url offers: use https and curl"
+    [ -z "$key" ] || [ "$may_be_unsigned" = 1 ] ||
+      fail "the signature cannot be checked: $reason. Nothing was installed. POSTERN_ALLOW_UNSIGNED=1 installs without the check"
     say "The signature was NOT checked: $reason."
     return 0
   fi
@@ -403,4 +424,4 @@ say_next() {
 }
 
 # Standard input is this script, if it came through a pipe: no program may read it.
-main </dev/null
+main "$@" </dev/null

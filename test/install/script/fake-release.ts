@@ -22,7 +22,7 @@ export const EXECUTABLE = 'postern-linux-x64';
 export function fakeRelease(folder: string, { version = '1.2.3', key = '', verdict = 0 } = {}): FakeRelease {
   mkdirSync(folder, { recursive: true });
   const program = join(folder, EXECUTABLE);
-  const unknown = '/^POSTERN_(DOWNLOAD_URL|SIGNING_KEY|INSTALL_DIR|ALLOW_DOWNGRADE|REMOVE)=/';
+  const unknown = '/^POSTERN_(DOWNLOAD_URL|SIGNING_KEY|INSTALL_DIR|ALLOW_DOWNGRADE|ALLOW_UNSIGNED|REMOVE)=/';
   writeFileSync(
     program,
     `#!/bin/sh

@@ -64,8 +64,24 @@ suite('the manual pages', () => {
       assert.match(removed.out, /Settings .* and data .* stay/);
       assert.deepEqual([readdirSync(man), readdirSync(bin)], [['postern-foreign.1'], []]);
       assert.match((await install({ env: { ...at, POSTERN_REMOVE: '1' } })).err, /there is no .*postern/);
+      // Through a pipe: "curl ... | sudo sh -s -- --remove".
+      assert.match((await install({ env: at, arguments: ['--removes'] })).err, /unknown argument: --removes/);
+      await install({ env: at });
+      const again = await install({ env: at, arguments: ['--remove'] });
+      assert.deepEqual([again.code, again.err], [0, '']);
+      assert.deepEqual([readdirSync(man), readdirSync(bin)], [['postern-foreign.1'], []]);
     });
   }
+
+  test('stay when sudo dropped the variable that says to remove the program', async (t) => {
+    const { install, files } = await installerWorld(t);
+    assert.equal((await install()).code, 0);
+    const before = files();
+    const lost = await install({ env: { POSTERN_REMOVE: '1' }, first: 'env -u POSTERN_REMOVE sh; exit $?' });
+    assert.equal(lost.code, 1);
+    assert.match(lost.err, /does not reach this script through sudo.*sudo sh -s -- --remove/);
+    assert.deepEqual(files(), before);
+  });
 
   test('are left out where nobody can write them, and nothing is installed if they were replaced', async (t) => {
     const { install, scratch, release } = await installerWorld(t);

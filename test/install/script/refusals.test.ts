@@ -86,13 +86,26 @@ suite('install.sh needs a proof of who made the release', { skip }, () => {
     const { install } = await installerWorld(t);
     const withoutKey = await install({ env: { POSTERN_SIGNING_KEY: '' } });
     assert.match(withoutKey.out, /^The signature was NOT checked: this install\.sh names no key/m);
-    const { install: again } = await installerWorld(t);
-    const withoutProgram = await again({ programs: { 'ssh-keygen': null } });
-    assert.match(withoutProgram.out, /^The signature was NOT checked: ssh-keygen is missing/m);
-    const { install: third } = await installerWorld(t);
+    assert.equal(withoutKey.code, 0);
+  });
+
+  test('and, with a key, goes on unchecked only if a variable says so', async (t) => {
     const old = 'echo "ssh-keygen: unknown option -- Y" >&2; exit 1';
-    assert.match((await third({ programs: { 'ssh-keygen': old } })).out, /NOT checked: .*older than OpenSSH 8\.0/);
-    assert.deepEqual([withoutKey.code, withoutProgram.code], [0, 0]);
+    for (const [program, reason] of [
+      [null, 'ssh-keygen is missing'],
+      [old, 'older than OpenSSH 8.0'],
+    ] as const) {
+      const { install, files } = await installerWorld(t);
+      const programs = { 'ssh-keygen': program };
+      const refused = await install({ programs });
+      assert.equal(refused.code, 1);
+      assert.ok(refused.err.includes(reason), refused.err);
+      assert.match(refused.err, /Nothing was installed\. POSTERN_ALLOW_UNSIGNED=1 installs without the check/);
+      assert.deepEqual(files(), []);
+      const told = await install({ programs, env: { POSTERN_ALLOW_UNSIGNED: '1' } });
+      assert.deepEqual([told.code, told.err], [0, '']);
+      assert.match(told.out, /^The signature was NOT checked: /m);
+    }
   });
 
   test('and refuses plain HTTP and an unchecked certificate without a signature', async (t) => {

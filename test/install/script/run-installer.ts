@@ -33,6 +33,8 @@ export interface Run {
   readonly programs?: Readonly<Record<string, string | null>>;
   /** Before the script, in the same shell. */
   readonly first?: string;
+  /** Behind `sh -s --`. */
+  readonly arguments?: readonly string[];
   readonly identity?: { readonly uid?: number; readonly gid?: number };
 }
 
@@ -43,7 +45,17 @@ export interface Outcome {
 }
 
 /** Starts `… | sh` on a machine that has only what it needs. */
-export function startInstaller({ script = SCRIPT, machine, scratch, env, programs = {}, first, identity }: Run) {
+export function startInstaller({
+  script = SCRIPT,
+  machine,
+  scratch,
+  env,
+  programs = {},
+  first,
+  identity,
+  ...run
+}: Run) {
+  const { arguments: words = [] } = run;
   const bin = mkdtempSync(join(scratch, 'bin-'));
   chmodSync(bin, 0o755);
   const wanted: Record<string, string | null> = {
@@ -60,7 +72,8 @@ export function startInstaller({ script = SCRIPT, machine, scratch, env, program
   }
   for (const [name, text] of Object.entries(wanted))
     if (text !== null) writeFileSync(join(bin, name), `#!/bin/sh\n${text}\n`, { mode: 0o755 });
-  const [shell = '', ...args] = machine.shell;
+  const [shell = '', ...options] = machine.shell;
+  const args = words.length === 0 ? options : [...options, '-s', '--', ...words];
   // A group of its own: a test interrupts it as a terminal would.
   const program = findProgram(shell);
   const again = ['-c', `${first}; exec ${[program, ...args].join(' ')}`];
