@@ -71,7 +71,7 @@ async function makeSites({ base_url, addresses }: Ready, key: string): Promise<v
   const target = String((upstream.address() as AddressInfo).port);
   const postern = (args: readonly string[]): Promise<unknown> =>
     run(process.execPath, [launcher, ...args], {
-      env: { ...env, POSTERN_API_URL: base_url, POSTERN_API_KEY: key },
+      env: { ...env, POSTERN_CLI_API_URL: base_url, POSTERN_CLI_API_KEY: key },
       cwd: folder,
     });
   for (const host of SITES) await postern(['edge', `${host}:${port}`, '--to', target]);

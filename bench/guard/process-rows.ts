@@ -36,7 +36,7 @@ export async function* startRows({ before, after }: Sides, directory: string): A
 /** CPU of a short command. */
 export async function* cliRows({ before, after }: Sides, directory: string): AsyncGenerator<Row> {
   const server = await startPosternServer(await mkdtemp(join(directory, 'cli-')), QUIET, after.checkout);
-  const env = { ...process.env, POSTERN_API_KEY: API_KEY, POSTERN_API_URL: `http://127.0.0.1:${server.port}` };
+  const env = { ...process.env, POSTERN_CLI_API_KEY: API_KEY, POSTERN_CLI_API_URL: `http://127.0.0.1:${server.port}` };
   try {
     for (const kind of KINDS) {
       const calls = (side: Side) => ({

@@ -2,6 +2,7 @@ import type { CompiledResource } from '../documents/compiled.ts';
 import { Documents } from '../documents/documents.ts';
 import type { DocumentsContext } from '../documents/documents-context.ts';
 import { PosternError } from '../lib/errors.ts';
+import { hashToken } from '../lib/text/token-hash.ts';
 import type { Replica } from '../replica/replica.ts';
 import type { OperationRequest } from '../resources/operation.ts';
 import type { BootstrapPort } from './bootstrap.ts';
@@ -14,6 +15,12 @@ export function bootstrapPort(
 ): BootstrapPort {
   return {
     count: (kind) => Promise.resolve(replica.count(kind)),
+    has: (kind, token) => {
+      const hash = hashToken(token);
+      return Promise.resolve(
+        [...replica.all(kind)].some(({ doc }) => (doc as Readonly<Record<string, unknown>>)['token_hash'] === hash),
+      );
+    },
     administratorLink,
     create: async ({ kind, token, description, scopes }) => {
       const documents = new Documents({ ...context, newToken: () => token });

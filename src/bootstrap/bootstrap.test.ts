@@ -15,6 +15,7 @@ interface Made {
 function memoryPort(made: Made[], failing = false): BootstrapPort {
   return {
     count: async (kind) => made.filter((record) => record.kind === kind).length,
+    has: async (kind, token) => made.some((record) => record.kind === kind && record.token === token),
     administratorLink: async () => 'https://id.example.com/invitation?invite=x',
     create: async (record) => {
       if (failing) throw new Error('crashed here');
@@ -94,5 +95,20 @@ suite('bootstrap', () => {
     assert.equal(made[0]?.token, preset);
     assert.equal(shown.apiKey, null);
     assert(!output().includes(preset));
+    assert.match(output(), /the first API key is that of the setting api_key/);
+  });
+
+  test('says what was done with a preset when there are keys already, and shows neither', async (t) => {
+    const made: Made[] = [{ kind: 'api_key', token: 'o'.repeat(32) }];
+    for (const [preset, said] of [
+      ['o'.repeat(32), /"level":"info".*api_key is no longer needed: the store has this API key/],
+      ['a'.repeat(32), /"level":"warn".*does not accept this one.*POSTERN_API_KEY.*POSTERN_CLI_API_KEY/],
+    ] as const) {
+      const { config, logger, output } = setUp(await tempDir(t), { POSTERN_API_KEY: preset });
+      await bootstrap({ config, logger, port: memoryPort(made), isTerminal: true });
+      assert.match(output(), said);
+      assert(!output().includes(preset) && !output().includes('o'.repeat(32)));
+    }
+    assert.equal(made.filter(({ kind }) => kind === 'api_key').length, 1);
   });
 });

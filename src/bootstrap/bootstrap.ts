@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
-import type { Config } from '../config/schema.ts';
+import { type Config, variableOf } from '../config/schema.ts';
 import { writeDurably } from '../lib/process/durable-file.ts';
 
 /** Created once per store so that somebody can start: the first API key, the first agent credential. */
@@ -10,6 +10,8 @@ export type BootstrapKind = 'api_key' | 'credential';
 /** The parts of keys and credentials that bootstrapping needs. */
 export interface BootstrapPort {
   count(kind: BootstrapKind | 'user_account'): Promise<number>;
+  /** Whether the store has a key or credential with this token. */
+  has(kind: BootstrapKind, token: string): Promise<boolean>;
   /** Null: there is an administrator, or none can be made. */
   administratorLink(): Promise<string | null>;
   create(record: {
@@ -29,6 +31,8 @@ interface BootstrapRow {
   readonly description: string;
   /** In the data directory. */
   readonly fileName: string;
+  /** Who else may have been meant by the variable of the setting, and what to do. */
+  readonly user: string;
 }
 
 const ROWS: readonly BootstrapRow[] = [
@@ -39,6 +43,7 @@ const ROWS: readonly BootstrapRow[] = [
     prefix: 'postern_ak_',
     description: 'First API key',
     fileName: 'first-api-key',
+    user: 'commands, unset it, and set POSTERN_CLI_API_KEY',
   },
   {
     kind: 'credential',
@@ -47,6 +52,7 @@ const ROWS: readonly BootstrapRow[] = [
     prefix: 'postern_cr_',
     description: 'First agent credential',
     fileName: 'first-authtoken',
+    user: 'an agent, set it only where the agent starts',
   },
 ];
 
@@ -98,9 +104,7 @@ async function bootstrapOne(row: BootstrapRow, options: BootstrapOptions): Promi
   const { config, port, logger } = options;
   const preset = config[row.setting];
   if ((await port.count(row.kind)) > 0) {
-    if (preset !== null) {
-      logger.warn(`${row.setting} is ignored: the store already has one; manage it with the API`);
-    }
+    if (preset !== null) await sayUnused(row, preset, options);
     return null;
   }
   const token = preset ?? `${row.prefix}${randomBytes(32).toString('base64url')}`;
@@ -112,5 +116,18 @@ async function bootstrapOne(row: BootstrapRow, options: BootstrapOptions): Promi
     logger.info({ file }, `the first ${row.label} was written to a file: move it to a safe place and delete the file`);
   }
   await port.create({ kind: row.kind, token, description: row.description });
+  if (preset !== null) logger.info(`the first ${row.label} is that of the setting ${row.setting}`);
   return preset === null ? token : null;
+}
+
+/** The same settings stay in a container for its life. Another token may come from a shell in which commands for another server work. */
+async function sayUnused(row: BootstrapRow, preset: string, { port, logger }: BootstrapOptions): Promise<void> {
+  if (await port.has(row.kind, preset)) {
+    logger.info(`the setting ${row.setting} is no longer needed: the store has this ${row.label}`);
+    return;
+  }
+  const variable = variableOf(row.setting);
+  logger.warn(
+    `the setting ${row.setting} is ignored: the store has another ${row.label} already, and does not accept this one. Manage them with the API. If ${variable} is meant for ${row.user}`,
+  );
 }

@@ -6,7 +6,7 @@ export const API_URL: Flag = {
   kind: 'text',
   hint: 'URL',
   description: 'Address of the API.',
-  default: 'POSTERN_CLI_API_URL, POSTERN_API_URL, then http://127.0.0.1:7080',
+  default: 'POSTERN_CLI_API_URL, then http://127.0.0.1:7080',
 };
 
 export const API_KEY_FILE: Flag = {
@@ -16,7 +16,7 @@ export const API_KEY_FILE: Flag = {
   isFile: true,
   description: 'File with the API key; - reads standard input.',
   default:
-    'POSTERN_CLI_API_KEY, POSTERN_API_KEY, then first-api-key in the data directory, which may be that of the installed service',
+    'POSTERN_CLI_API_KEY, then the first key of a server on this machine: first-api-key in its data directory, which may be that of the installed service, or POSTERN_API_KEY',
 };
 
 export const ROOT_CA: Flag = {

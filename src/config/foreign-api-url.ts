@@ -11,6 +11,6 @@ export function foreignApiUrl({ config, sources }: LoadedConfig): readonly strin
   const { hostname, port } = new URL(apiUrl);
   if (!isLoopbackHost(hostname) || port === String(listen.port)) return [];
   return [
-    `POSTERN_API_URL is ${apiUrl}, but the API listens on port ${listen.port}: if it is meant for CLI commands, unset it here and use POSTERN_CLI_API_URL for them`,
+    `POSTERN_API_URL is ${apiUrl}, but the API listens on port ${listen.port}: every uri in a response starts with it. If it is meant for commands, unset it and set POSTERN_CLI_API_URL`,
   ];
 }

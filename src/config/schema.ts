@@ -78,7 +78,7 @@ const ownSettings = {
   }),
   api_url: optional(httpUrl, {
     description:
-      'URL at which clients reach the API; every uri in a response starts with it. Unset: derived from the listener.',
+      'URL at which clients reach the API; every uri in a response starts with it. Unset: derived from the listener. Commands read POSTERN_CLI_API_URL instead.',
   }),
   api_tls_cert: optional(path, {
     description:
@@ -105,7 +105,7 @@ const ownSettings = {
   ...upkeepSettings,
   api_key: optional(presetToken, {
     description:
-      'The first API key. Used only while the store has none. Unset: generated, then printed once or written to a file in the data directory.',
+      'The first API key. Used only while the store has none; the start says what was done with it. Unset: generated, and written to a file in the data directory. Commands read POSTERN_CLI_API_KEY instead.',
     secrecy: 'secret',
   }),
   authtoken: optional(presetToken, {

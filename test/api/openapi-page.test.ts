@@ -72,7 +72,7 @@ test('a command that needs no id works when it is pasted', async (context) => {
   );
   assert.ok(commands.length > 30);
   for (const [id, command] of shareOfCases(commands, 0, 4)) {
-    const env = { ...process.env, POSTERN_API_KEY: TEST_API_KEY };
+    const env = { ...process.env, POSTERN_CLI_API_KEY: TEST_API_KEY };
     const { stdout } = await run('sh', ['-c', `${command} --silent --output /dev/null --write-out '%{http_code}'`], {
       env,
     });

@@ -18,7 +18,7 @@ export async function killWhileApplying(test: Cleanup, delayMs: number): Promise
   const names = Array.from({ length: OBJECTS }, (_, at) => `  policy ${at}: {rules: {10.0.0.0/8: {}}}\n`);
   const file = join(dataDir, 'many.yaml');
   await writeFile(file, `version: 1\nowner: killed\nip_policies:\n${names.join('')}`);
-  const env = { POSTERN_API_URL: (await first.ready()).base_url, POSTERN_API_KEY: KEY };
+  const env = { POSTERN_CLI_API_URL: (await first.ready()).base_url, POSTERN_CLI_API_KEY: KEY };
   const kill = (): boolean => first.child.kill('SIGKILL');
   const { code } = await runCommand(['apply', '-f', file, '--yes'], {
     env,
@@ -33,7 +33,7 @@ export async function killWhileApplying(test: Cleanup, delayMs: number): Promise
   const headers = { authorization: `Bearer ${KEY}`, 'service-version': '2' };
   const claims = await fetch(`${url}/changesets/claims?owner=killed`, { headers });
   const claimed = ((await claims.json()) as { claims: readonly object[] }).claims.length;
-  const planned = await runCommand(['plan', '-f', file], { env: { ...env, POSTERN_API_URL: url } });
+  const planned = await runCommand(['plan', '-f', file], { env: { ...env, POSTERN_CLI_API_URL: url } });
   assert.equal(planned.code, claimed === 0 ? 4 : 0, planned.stdout.slice(-200));
   assert.ok(claimed === 0 || claimed === OBJECTS, `${claimed} of ${OBJECTS} objects`);
   if (claimed === 0) assert.match(planned.stdout, new RegExp(`\n${2 * OBJECTS} added\n$`));

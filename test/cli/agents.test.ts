@@ -20,7 +20,7 @@ const port = await localHttp({ after }, (request, response) => {
 
 function invite(invitation: unknown, gateway: unknown = 'gateway.example.com:7444'): Promise<CommandResult> {
   answer = { id: 'ai_1', invitation, gateway, ca_sha256: null };
-  const env = { POSTERN_API_URL: `http://127.0.0.1:${port}`, POSTERN_API_KEY: 'key' };
+  const env = { POSTERN_CLI_API_URL: `http://127.0.0.1:${port}`, POSTERN_CLI_API_KEY: 'key' };
   return runCommand(['agents', 'invite', '--host', 'app.example.com'], { env });
 }
 

@@ -116,7 +116,7 @@ suite('postern changes', () => {
       assert.equal(result.code, code, `${args.join(' ')}\n${result.stderr}`);
       assert.match(result.stderr, says);
     }
-    const down = { ...env, POSTERN_API_URL: 'http://127.0.0.1:1' };
+    const down = { ...env, POSTERN_CLI_API_URL: 'http://127.0.0.1:1' };
     assert.equal((await runCommand(['changes'], { env: down })).code, 3);
   });
 });

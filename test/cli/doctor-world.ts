@@ -40,8 +40,8 @@ export class DoctorWorld {
     const connection = new ApiConnection(api as string, key);
     test.after(() => Promise.resolve(connection.close()));
     const env = {
-      POSTERN_API_URL: base_url,
-      POSTERN_API_KEY: key,
+      POSTERN_CLI_API_URL: base_url,
+      POSTERN_CLI_API_KEY: key,
       POSTERN_DATA_DIR: dataDir,
       POSTERN_EDGE_LISTEN: edge as string,
       POSTERN_EDGE_HTTP_LISTEN: edge_http as string,

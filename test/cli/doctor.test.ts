@@ -31,27 +31,30 @@ test('a healthy server: exit code 0, each check fine', async () => {
 
 suite('api and key', () => {
   test('reports an unknown key, and one that may not read edges', async () => {
-    const wrong = await world.examine([], { POSTERN_API_KEY: 'x'.repeat(40) });
+    const wrong = await world.examine([], { POSTERN_CLI_API_KEY: 'x'.repeat(40) });
     assert.equal(wrong.code, 1);
-    assert.match(said(wrong, 'api_key')[0] ?? '', /^problem: the key from POSTERN_API_KEY is rejected/);
+    assert.match(said(wrong, 'api_key')[0] ?? '', /^problem: the key from POSTERN_CLI_API_KEY is rejected/);
     const { token } = await world.api('POST', '/api_keys', { scopes: ['endpoints:read'] });
     assert.match(
-      said(await world.examine([], { POSTERN_API_KEY: token }), 'api_key')[0] ?? '',
+      said(await world.examine([], { POSTERN_CLI_API_KEY: token }), 'api_key')[0] ?? '',
       /^problem: .*edges:read/,
     );
   });
 
   test('reports what a key may not read, and checks the rest', async () => {
     const { token } = await world.api('POST', '/api_keys', { scopes: ['edges:read'] });
-    const diagnosis = await world.examine([], { POSTERN_API_KEY: token });
+    const diagnosis = await world.examine([], { POSTERN_CLI_API_KEY: token });
     assert.equal(diagnosis.code, 0);
     for (const check of ['certificates', 'authorities', 'backends'])
       assert.match(said(diagnosis, check)[0] ?? '', /^warning: check failed: .*scope/, check);
   });
 
   test('finds the first key in the data directory, and skips the rest without one', async (t) => {
-    assert.match(said(await world.examine([], { POSTERN_API_KEY: '' }), 'api_key')[0] ?? '', /^ok: .*first-api-key/);
-    const none = await world.examine([], { POSTERN_DATA_DIR: await tempDir(t), POSTERN_API_KEY: '' });
+    assert.match(
+      said(await world.examine([], { POSTERN_CLI_API_KEY: '' }), 'api_key')[0] ?? '',
+      /^ok: .*first-api-key/,
+    );
+    const none = await world.examine([], { POSTERN_DATA_DIR: await tempDir(t), POSTERN_CLI_API_KEY: '' });
     assert.match(said(none, 'api_key')[0] ?? '', /^problem: no API key/);
     assert.equal(none.code, 1);
   });
@@ -69,16 +72,16 @@ suite('api and key', () => {
       t,
       createHttp((_request, response) => response.writeHead(200, headers()).end('{"status":"ready"}')),
     );
-    const other = await world.examine([], { POSTERN_API_URL: `http://${odd}` });
+    const other = await world.examine([], { POSTERN_CLI_API_URL: `http://${odd}` });
     assert.match(said(other, 'api')[0] ?? '', /^problem: .* is not a Postern API/);
-    const late = await world.examine([], { POSTERN_API_URL: `http://${ahead}` });
+    const late = await world.examine([], { POSTERN_CLI_API_URL: `http://${ahead}` });
     assert.match(said(late, 'api', 'clock')[0] ?? '', /^warning: the server's clock is (35\d\d|3600) seconds ahead/);
     assert.deepEqual(said(await world.examine(), 'api', 'clock'), []);
   });
 
   test('checks of a remote server only what can be known from here', async () => {
     // Loopback under another name, which nothing here can recognize.
-    const [, port = ''] = /:(\d+)$/.exec(world.env['POSTERN_API_URL'] ?? '') ?? [];
+    const [, port = ''] = /:(\d+)$/.exec(world.env['POSTERN_CLI_API_URL'] ?? '') ?? [];
     const diagnosis = await world.examine(['--api-url', `http://0.0.0.0:${port}`]);
     for (const check of ['data_dir', 'listeners']) assert.match(said(diagnosis, check)[0] ?? '', /^hint: /, check);
     assert.deepEqual(said(diagnosis, 'handshakes'), []);

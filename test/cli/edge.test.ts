@@ -190,7 +190,7 @@ test('a new edge has the port of the listener, where nothing listens on 443', as
       scopes: ['edges:read', 'edges:write', 'backends:read', 'backends:write'],
     })
   ).body;
-  const env = { ...operatorEnv(elsewhere), POSTERN_API_KEY: token };
+  const env = { ...operatorEnv(elsewhere), POSTERN_CLI_API_KEY: token };
   const { stdout, stderr } = await runCommand(['edge', 'b.example.com', '--to', '3000', '--dry-run'], { env });
   assert.match(stdout, /\+ edge b\.example\.com:443/, stderr);
 });
@@ -231,13 +231,13 @@ suite('postern status', () => {
     const { code, stdout } = await postern(['status']);
     assert.equal(code, 1);
     assert.match(stdout, /^problem: .*rejects all traffic/m);
-    assert.equal((await postern(['status'], { env: { POSTERN_API_URL: 'http://127.0.0.1:9' } })).code, 3);
+    assert.equal((await postern(['status'], { env: { POSTERN_CLI_API_URL: 'http://127.0.0.1:9' } })).code, 3);
     assert.equal((await postern(['status', '-o', 'id'])).code, 2);
   });
 
   test('shows what the key may read', async () => {
     const { body } = await world.api('POST', '/api_keys', { scopes: ['edges:read'] });
-    const { stdout, stderr } = await postern(['status'], { env: { POSTERN_API_KEY: body.token } });
+    const { stdout, stderr } = await postern(['status'], { env: { POSTERN_CLI_API_KEY: body.token } });
     assert.match(stdout, /^Agents +not readable with this API key$/m, stderr);
   });
 });

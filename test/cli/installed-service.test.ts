@@ -58,7 +58,7 @@ suite('commands without flags, where a service is installed', () => {
   test('what flags, variables or this directory name comes first', async () => {
     for (const [args, env] of [
       [['status', '--api-url', 'http://127.0.0.1:9'], { POSTERN_CLI_API_KEY: 'x' }],
-      [['status'], { POSTERN_API_URL: 'http://127.0.0.1:9', POSTERN_API_KEY: 'x' }],
+      [['status'], { POSTERN_CLI_API_URL: 'http://127.0.0.1:9', POSTERN_CLI_API_KEY: 'x' }],
       [['doctor', '--data-dir', join(folder, 'other')], {}],
       [['doctor', '--api-url', 'http://127.0.0.1:9'], {}],
       [['doctor'], { POSTERN_CONFIG: settings, POSTERN_API_LISTEN: '127.0.0.1:9' }],
@@ -113,7 +113,7 @@ suite('the installed service', () => {
     add('server', { name: 'public' });
     assert.deepEqual(found(), { POSTERN_DATA_DIR: '/var/lib/public', POSTERN_DOMAIN: 'public' });
     add('server', { name: 'second' });
-    assert.throws(found, /several servers are services of this machine \(public, second\): set POSTERN_API_URL/);
+    assert.throws(found, /several servers are services of this machine \(public, second\): set POSTERN_CLI_API_URL/);
     add('server', {});
     assert.equal(found()?.['POSTERN_DATA_DIR'], '/var/lib/postern');
   });

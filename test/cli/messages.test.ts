@@ -54,10 +54,13 @@ suite('a key that is rejected', () => {
   test('the message names where the key came from, and how to set another', async () => {
     for (const command of COMMANDS) {
       const { code, stderr } = await runCommand(command, {
-        env: { POSTERN_API_URL: world.baseUrl, POSTERN_API_KEY: 'x'.repeat(40) },
+        env: { POSTERN_CLI_API_URL: world.baseUrl, POSTERN_CLI_API_KEY: 'x'.repeat(40) },
       });
       assert.equal(code, 1, stderr);
-      assert.match(stderr, /the key came from POSTERN_API_KEY; set another with --api-key-file or POSTERN_CLI_API_KEY/);
+      assert.match(
+        stderr,
+        /the key came from POSTERN_CLI_API_KEY; set another with --api-key-file or POSTERN_CLI_API_KEY/,
+      );
     }
   });
 
@@ -71,7 +74,7 @@ suite('a key that is rejected', () => {
     ]) {
       assert.equal(typeof value, 'string', JSON.stringify([credential.body, account.body, token.body]));
       const { stderr } = await runCommand(['status'], {
-        env: { POSTERN_API_URL: world.baseUrl, POSTERN_API_KEY: value },
+        env: { POSTERN_CLI_API_URL: world.baseUrl, POSTERN_CLI_API_KEY: value },
       });
       assert.match(stderr, new RegExp(`this is ${kind}, not an API key: .*postern api api-keys create`));
       assert.ok(!stderr.includes(value));

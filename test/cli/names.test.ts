@@ -83,7 +83,9 @@ suite('names instead of ids', () => {
   test('a dry run shows the id, and without a server the name', async () => {
     const args = ['api', 'https-edges', 'delete', 'app.example.com', '--dry-run'];
     assert.match((await postern(args)).stdout, new RegExp(`^DELETE .*/edges/https/${edge}\n`));
-    const offline = await runCommand(args, { env: { POSTERN_API_URL: 'http://127.0.0.1:9', POSTERN_API_KEY: 'k' } });
+    const offline = await runCommand(args, {
+      env: { POSTERN_CLI_API_URL: 'http://127.0.0.1:9', POSTERN_CLI_API_KEY: 'k' },
+    });
     assert.match(offline.stdout, /^DELETE .*\/edges\/https\/app\.example\.com\n/);
   });
 
@@ -169,7 +171,7 @@ suite('--watch', () => {
 
   test('ends with the exit code of a command that cannot work', async () => {
     assert.equal((await postern(['api', 'https-edges', 'get', 'gone.example.com', '--watch'])).code, 1);
-    const env = { POSTERN_API_URL: 'http://127.0.0.1:9' };
+    const env = { POSTERN_CLI_API_URL: 'http://127.0.0.1:9' };
     assert.equal((await postern(['changes', '--watch'], { env })).code, 3);
     assert.equal((await postern(['changes', '--every', '3'])).code, 2);
     assert.equal((await postern(['changes', '--watch', '--every', 'x'])).code, 2);

@@ -158,15 +158,15 @@ suite('a failure', () => {
   });
 
   test('to connect exits 3 and names the address', async () => {
-    const { code, stderr } = await api(['https-edges', 'list'], { env: { POSTERN_API_URL: 'http://127.0.0.1:2' } });
+    const { code, stderr } = await api(['https-edges', 'list'], { env: { POSTERN_CLI_API_URL: 'http://127.0.0.1:2' } });
     assert.equal(code, 3);
     assert.match(stderr, /cannot reach http:\/\/127\.0\.0\.1:2: .*\n {2}hint/);
   });
 
   test("a wrong key is a 401 that names the key's origin", async () => {
-    const { code, stderr } = await api(['https-edges', 'list'], { env: { POSTERN_API_KEY: 'wrong'.repeat(8) } });
+    const { code, stderr } = await api(['https-edges', 'list'], { env: { POSTERN_CLI_API_KEY: 'wrong'.repeat(8) } });
     assert.equal(code, 1);
-    assert.match(stderr, /\(401\)[\s\S]*the key came from POSTERN_API_KEY/);
+    assert.match(stderr, /\(401\)[\s\S]*the key came from POSTERN_CLI_API_KEY/);
     assert.doesNotMatch(stderr, /wrongwrong/);
   });
 
@@ -189,51 +189,50 @@ suite('the key', () => {
     const folder = await tempDir(t);
     const file = join(folder, 'key');
     await writeFile(file, `${TEST_API_KEY}\n`);
-    const fromFile = await api([...list, '--api-key-file', file], { env: { POSTERN_API_KEY: '' } });
+    const fromFile = await api([...list, '--api-key-file', file], { env: { POSTERN_CLI_API_KEY: '' } });
     assert.match(fromFile.stderr, new RegExp(`key from the file ${file}`));
     assert.equal(fromFile.code, 0);
     const data = join(folder, 'data');
     await mkdir(data);
     await writeFile(join(data, 'first-api-key'), `${TEST_API_KEY}\n`);
-    const env = { POSTERN_API_KEY: '', POSTERN_DATA_DIR: data };
+    const env = { POSTERN_CLI_API_KEY: '', POSTERN_DATA_DIR: data };
     const found = await api(list, { env });
     assert.match(found.stderr, /key from the file .*first-api-key/);
     assert.doesNotMatch(found.stderr + found.stdout, new RegExp(TEST_API_KEY));
-    const elsewhere = await api(list, { env: { ...env, POSTERN_API_URL: 'http://postern.example.com' } });
+    const elsewhere = await api(list, { env: { ...env, POSTERN_CLI_API_URL: 'http://postern.example.com' } });
     assert.equal(elsewhere.code, 2);
     assert.match(elsewhere.stderr, /no API key/);
   });
 
-  test('of POSTERN_CLI_API_KEY overrides the shared variable, with a warning', async () => {
-    const env = { POSTERN_API_KEY: 'other'.repeat(8), POSTERN_CLI_API_KEY: TEST_API_KEY };
+  test('of POSTERN_CLI_API_KEY and the address of POSTERN_CLI_API_URL count, whatever settings of a server say', async () => {
+    const env = { POSTERN_API_KEY: 'other'.repeat(8), POSTERN_API_URL: 'http://127.0.0.1:2' };
     const own = await api(list, { env });
     assert.equal(own.code, 0, own.stderr);
-    assert.match(own.stderr, /warning: POSTERN_CLI_API_KEY and POSTERN_API_KEY differ: using POSTERN_CLI_API_KEY/);
     assert.match(own.stderr, /key from POSTERN_CLI_API_KEY/);
-    assert.doesNotMatch(own.stderr, new RegExp(`${TEST_API_KEY}|otherother`));
-    const alone = await api(list, { env: { POSTERN_API_KEY: '', POSTERN_CLI_API_KEY: TEST_API_KEY } });
-    assert.equal(alone.code, 0);
-    assert.doesNotMatch(alone.stderr, /warning/);
-  });
-
-  test('goes to the server of POSTERN_CLI_API_URL, whatever the server calls itself', async () => {
-    const env = { POSTERN_API_URL: 'http://127.0.0.1:2', POSTERN_CLI_API_URL: world.baseUrl };
-    const { code, stderr } = await api(list, { env });
-    assert.equal(code, 0, stderr);
-    assert.match(stderr, /warning: POSTERN_CLI_API_URL and POSTERN_API_URL differ/);
+    assert.doesNotMatch(own.stderr, new RegExp(`warning|${TEST_API_KEY}|otherother`));
     const wrong = await api(list, { env: { POSTERN_CLI_API_URL: 'ftp://x' } });
     assert.match(wrong.stderr, /POSTERN_CLI_API_URL must be an absolute http/);
   });
 
+  test('of POSTERN_API_KEY is the first one of a server on this machine, and goes to no other', async () => {
+    const env = { POSTERN_CLI_API_KEY: '', POSTERN_API_KEY: TEST_API_KEY };
+    const here = await api(list, { env });
+    assert.equal(here.code, 0, here.stderr);
+    assert.match(here.stderr, /key from POSTERN_API_KEY/);
+    const elsewhere = await api(list, { env: { ...env, POSTERN_CLI_API_URL: 'https://postern.example.com' } });
+    assert.equal(elsewhere.code, 2);
+    assert.match(elsewhere.stderr, /no API key: set POSTERN_CLI_API_KEY.*is not sent to another machine/);
+  });
+
   test('is sent without TLS only with a warning', async () => {
     const url = world.baseUrl.replace('127.0.0.1', '127.0.0.1.invalid');
-    const { code, stderr } = await api(list, { env: { POSTERN_API_URL: url } });
+    const { code, stderr } = await api(list, { env: { POSTERN_CLI_API_URL: url } });
     assert.equal(code, 3);
     assert.match(stderr, /warning: .* is not encrypted/);
   });
 
   test('is sent without TLS only with a warning by every other command, too', async () => {
-    const env = { ...operatorEnv(world), POSTERN_API_URL: world.baseUrl.replace('127.0.0.1', '127.0.0.1.invalid') };
+    const env = { ...operatorEnv(world), POSTERN_CLI_API_URL: world.baseUrl.replace('127.0.0.1', '127.0.0.1.invalid') };
     for (const command of ['search x', 'status', 'changes', 'requests', 'events replay', 'export', 'confirm 1']) {
       const { code, stderr } = await runCommand(command.split(' '), { env });
       assert.equal(code, 3, command);

@@ -36,7 +36,7 @@ async function startServer(
   const folder = await tempDir(test);
   const dataDir = join(folder, 'data');
   const { base_url } = await startServerProcess(test, dataDir, { args }).ready();
-  return { env: { POSTERN_API_URL: base_url, POSTERN_DATA_DIR: dataDir }, folder };
+  return { env: { POSTERN_CLI_API_URL: base_url, POSTERN_DATA_DIR: dataDir }, folder };
 }
 
 // One for all tests of the file; the hook's type differs only in an argument that nobody here uses.
@@ -86,7 +86,7 @@ test('exit codes: 0 done, 1 rejected, 2 usage, 3 unreachable; a closed pipe is n
 
 test('trusts a server with a certificate of its own CA when the CA is named', async (t) => {
   const { env } = await startServer(t, ['--api-tls-cert', 'internal']);
-  assert.match(env['POSTERN_API_URL'] as string, /^https:/);
+  assert.match(env['POSTERN_CLI_API_URL'] as string, /^https:/);
   const ca = join(env['POSTERN_DATA_DIR'] as string, 'internal-ca', 'other', 'certificate.pem');
   const [trusted, untrusted] = await Promise.all([
     shell(`postern api event-types list --root-ca ${ca}`, env),

@@ -49,5 +49,5 @@ export async function runCommand(args: readonly string[], options: RunOptions = 
 
 /** The environment of an operator. */
 export function operatorEnv(world: TestWorld): Record<string, string> {
-  return { POSTERN_API_URL: world.baseUrl, POSTERN_API_KEY: TEST_API_KEY };
+  return { POSTERN_CLI_API_URL: world.baseUrl, POSTERN_CLI_API_KEY: TEST_API_KEY };
 }

@@ -34,7 +34,7 @@ test('the tutorial for two colleagues can be followed as written, in three comma
   after(() => service.close());
   const terminal = new Terminal({
     cwd: folder,
-    env: { PATH: process.env['PATH'] ?? '', HOME: folder, POSTERN_API_URL: ready.base_url },
+    env: { PATH: process.env['PATH'] ?? '', HOME: folder, POSTERN_CLI_API_URL: ready.base_url },
   });
   after(() => terminal.close());
   await terminal.run(publish.replace('3000', String((service.address() as AddressInfo).port)));

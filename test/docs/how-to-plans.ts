@@ -46,7 +46,7 @@ sudo() {
 
 /** Requests of the test itself: the CLI would take ten times as long. */
 const request = `request() {
-  curl -sSf -X "$1" "$POSTERN_API_URL$2" -H "Authorization: Bearer $POSTERN_API_KEY" -H 'Service-Version: 2' \\
+  curl -sSf -X "$1" "$POSTERN_CLI_API_URL$2" -H "Authorization: Bearer $POSTERN_CLI_API_KEY" -H 'Service-Version: 2' \\
     -H 'Content-Type: application/json' \${3:+-d "$3"}
 }`;
 
@@ -478,7 +478,7 @@ async function restrict({ text }: ShellBlock, { terminal }: PageRun): Promise<vo
 /** Another machine: a folder with nothing of the server's. */
 function elsewhere(reader: Reader): Terminal {
   const folder = join(reader.folder, 'elsewhere');
-  return reader.terminal({ HOME: folder, POSTERN_SERVER_ADDR: '', POSTERN_API_URL: '' }, folder);
+  return reader.terminal({ HOME: folder, POSTERN_SERVER_ADDR: '', POSTERN_CLI_API_URL: '' }, folder);
 }
 const posternElsewhere = 'postern() { node ../bin/postern.mjs "$@"; }';
 

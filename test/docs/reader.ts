@@ -45,7 +45,7 @@ export class Reader {
       HOME: folder,
       XDG_CACHE_HOME: process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'),
       ...(COMPILED !== undefined && { NODE_COMPILE_CACHE: COMPILED }),
-      POSTERN_API_URL: ready.base_url,
+      POSTERN_CLI_API_URL: ready.base_url,
       POSTERN_SERVER_ADDR: tunnel,
     };
   }
@@ -102,7 +102,7 @@ export class Reader {
 
   /** Follows a page from top to bottom. The plan has one entry for each of its blocks. */
   async follow(page: string, plan: readonly Treatment[], setup = ''): Promise<void> {
-    const terminal = this.terminal({ POSTERN_API_KEY: await this.apiKey() });
+    const terminal = this.terminal({ POSTERN_CLI_API_KEY: await this.apiKey() });
     const background: Terminal[] = [];
     try {
       if (setup !== '') await terminal.run(setup);

@@ -41,7 +41,7 @@ suite('the README and the tutorials, followed one after another', () => {
   });
 
   test('the CLI finds the first key automatically on the machine of the server', async () => {
-    const output = await reader.once('node bin/postern.mjs api api-keys list --json', { POSTERN_API_KEY: '' });
+    const output = await reader.once('node bin/postern.mjs api api-keys list --json', { POSTERN_CLI_API_KEY: '' });
     assert.equal((JSON.parse(output) as { keys: unknown[] }).keys.length, 1);
   });
 });

@@ -44,7 +44,7 @@ export async function walk(t: TestContext, installed: Installed, dataDir: string
   const edgePort = edge.split(':').at(-1);
 
   const key = (await readFile(join(dataDir, 'first-api-key'), 'utf8')).trim();
-  const access = { POSTERN_API_URL: baseUrl, POSTERN_API_KEY: key };
+  const access = { POSTERN_CLI_API_URL: baseUrl, POSTERN_CLI_API_KEY: key };
   const args = ['api', 'https-edges', 'create', '--hostports', `hello.localhost:${edgePort}`, '--only', 'id'];
   const edgeId = (await runInstalled(installed, args, access)).trim();
   // The rest over HTTP: every command of a cold installation takes a second of CPU.

@@ -2,7 +2,7 @@ import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import { JSON_TYPE, type ParameterObject } from '../openapi/document.ts';
 import type { DocumentReader, PathOperation } from './document-reader.ts';
 
-/** A command to paste into a shell where POSTERN_API_KEY is set. */
+/** A command to paste into a shell where POSTERN_CLI_API_KEY is set. */
 export function curlCommand({ method, path, operation }: PathOperation, reader: DocumentReader): string {
   const parameters = (operation.parameters ?? []).map((parameter) => reader.resolve<ParameterObject>(parameter));
   const url = parameters
@@ -15,7 +15,7 @@ export function curlCommand({ method, path, operation }: PathOperation, reader: 
   const words = [
     `curl${method === 'get' ? '' : ` -X ${method.toUpperCase()}`} ${quoted(`${reader.serverUrl}${url}`)}`,
     // Double quotes, so that the shell expands the key.
-    ...(needsKey ? ['-H "Authorization: Bearer $POSTERN_API_KEY"'] : []),
+    ...(needsKey ? ['-H "Authorization: Bearer $POSTERN_CLI_API_KEY"'] : []),
     ...(needsVersion ? [`-H ${quoted('Service-Version: 2')}`] : []),
     ...(body === undefined ? [] : [`-H ${quoted('Content-Type: application/json')}`]),
     ...(body === undefined ? [] : [files.length > 0 ? '--data-binary @-' : `-d ${quoted(bodyText(body))}`]),

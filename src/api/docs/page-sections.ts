@@ -12,9 +12,9 @@ export function introductionSection(reader: DocumentReader): Html {
 <h1>${info['title'] as string} <span class="version">${info['version'] as string}</span></h1>
 ${paragraphs(info['description'] as string)}
 <p>To run the examples in a shell, set your API key first. The API is also available as an OpenAPI 3.1 document: <a href="/openapi.json">openapi.json</a>.</p>
-<pre><code>export POSTERN_API_KEY='…'
+<pre><code>export POSTERN_CLI_API_KEY='…'
 curl '${reader.serverUrl}/edges/https' \\
-  -H "Authorization: Bearer $POSTERN_API_KEY" \\
+  -H "Authorization: Bearer $POSTERN_CLI_API_KEY" \\
   -H 'Service-Version: 2'</code></pre>
 </header>`;
 }

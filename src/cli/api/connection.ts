@@ -7,7 +7,7 @@ import { HTTP_URL_FORM, parseHttpUrl } from '../../lib/http/http-url.ts';
 import { isLoopbackHost } from '../../lib/net/listen-address.ts';
 import type { CommandContext } from '../command.ts';
 import type { ApiKey } from './api-key.ts';
-import { clientVariable } from './client-variables.ts';
+import { clientVariable, serverKeyVariable } from './client-variables.ts';
 import { type LocalService, localService } from './local-service.ts';
 import type { TextSource } from './text-source.ts';
 
@@ -19,7 +19,8 @@ type GivenFlags = Pick<ParsedFlags, 'flags'>;
 
 export async function apiUrl({ flags }: GivenFlags, context: CommandContext): Promise<string> {
   const flag = flags.get('api-url');
-  const given = flag === undefined ? clientVariable('API_URL', context) : { name: '--api-url', value: flag };
+  const given =
+    flag === undefined ? clientVariable('POSTERN_CLI_API_URL', context) : { name: '--api-url', value: flag };
   if (given === null) return (await serviceOf(context))?.url ?? DEFAULT_URL;
   const url = parseHttpUrl(given.value);
   // The value is not repeated: it may contain a password.
@@ -47,12 +48,14 @@ export async function findApiKey(
 ): Promise<ApiKey | null> {
   const file = flags.get('api-key-file');
   if (file !== undefined) return checked(await source.read(file, 'api-key-file'), `the file ${file}`);
-  const variable = clientVariable('API_KEY', context);
+  const variable = clientVariable('POSTERN_CLI_API_KEY', context);
   if (variable !== null) return checked(variable.value, variable.name);
   if (!isOnThisMachine(url)) return null;
   const path = join(await dataDirectory(context), KEY_FILE);
   const text = await readFile(path, 'utf8').catch(() => null);
-  return text === null ? ((await serviceOf(context))?.presetKey ?? null) : checked(text, `the file ${path}`);
+  if (text !== null) return checked(text, `the file ${path}`);
+  const preset = serverKeyVariable(context);
+  return preset === null ? ((await serviceOf(context))?.presetKey ?? null) : checked(preset.value, preset.name);
 }
 
 function checked(text: string, source: string): ApiKey {

@@ -2,7 +2,7 @@ import { type Finding, findingsOf } from '../../checks/finding.ts';
 import type { LoadedConfig } from '../../config/load.ts';
 import { PosternError } from '../../lib/errors.ts';
 import { isOn, type ParsedFlags } from '../../lib/flags.ts';
-import { clientVariable, OWN_URL } from '../api/client-variables.ts';
+import { clientVariable } from '../api/client-variables.ts';
 import { trustRootCa } from '../api/connection.ts';
 import { createTextSource } from '../api/text-source.ts';
 import type { Command, CommandContext } from '../command.ts';
@@ -74,9 +74,8 @@ async function loaded(
   flags: ReadonlyMap<string, string>,
   context: CommandContext,
 ): Promise<LoadedConfig | readonly Finding[]> {
-  const url = clientVariable('API_URL', context);
-  // The shared name is a setting that says what clients call the server; only the command's own name says what to dial.
-  const named = url?.name === OWN_URL ? new Map([['api-url', url.value], ...flags]) : flags;
+  const url = clientVariable('POSTERN_CLI_API_URL', context);
+  const named = url === null ? flags : new Map([['api-url', url.value], ...flags]);
   try {
     const settings = await serverSettings(named, context);
     for (const warning of settings.warnings) context.warn(`postern: warning: ${warning}`);

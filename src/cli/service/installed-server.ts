@@ -35,7 +35,7 @@ export function findInstalledServer(ports: MachinePorts, env: CommandContext['en
     const found = names.flatMap((name) => readSettings(planned(name), ports, env) ?? []);
     if (found.length > 1)
       throw usage(
-        `several servers are services of this machine (${names.join(', ')}): set POSTERN_API_URL to the address of one`,
+        `several servers are services of this machine (${names.join(', ')}): set POSTERN_CLI_API_URL to the address of one`,
       );
     if (found[0] !== undefined) return found[0];
   }

@@ -29,7 +29,7 @@ export function welcomeText(server: Welcomed, dataDir: string): string {
   if (administratorLink !== null)
     rows.push('', '  Become the first administrator with this link, once, within 24 hours:', `  ${administratorLink}`);
   const variables = [
-    ...(baseUrl === DEFAULTS.baseUrl ? [] : [`POSTERN_API_URL=${baseUrl}`]),
+    ...(baseUrl === DEFAULTS.baseUrl ? [] : [`POSTERN_CLI_API_URL=${baseUrl}`]),
     ...(isDefaultFolder(dataDir) ? [] : [`POSTERN_DATA_DIR=${resolve(dataDir)}`]),
   ];
   return [
