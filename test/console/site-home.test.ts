@@ -97,7 +97,7 @@ test('who may enter is changed with passwords and addresses too, and a password 
   await page.getByLabel('Password', { exact: true }).fill('short');
   await page.getByText('The password of ana needs at least 8 characters.').waitFor();
   await page.getByLabel('Password', { exact: true }).fill('long enough');
-  await page.getByText('More', { exact: true }).click();
+  await page.getByRole('group', { name: 'Who may enter' }).getByText('More', { exact: true }).click();
   await page.getByLabel('Only from these addresses (optional)').fill('127.0.0.1');
   await look('site-password');
   await page.getByRole('button', { name: 'Save' }).click();

@@ -213,7 +213,7 @@ test('forms find what exists by name, have a picker for times, and say what is w
   await page.locator('datalist option[value^="page.localhost/ ("]').first().waitFor({ state: 'attached' });
   await dialog.getByLabel('Route (required)').fill('page.localhost/');
   await dialog.getByLabel('Email').fill('nobody');
-  await dialog.locator('.problem', { hasText: 'does not have the right form' }).waitFor();
+  await dialog.locator('.problem', { hasText: 'Enter an e-mail address' }).waitFor();
   await dialog.getByLabel('Email').fill('');
   await dialog.getByLabel('Max browsers').fill('5000');
   await dialog.locator('.problem', { hasText: 'at most 1000' }).waitFor();

@@ -13,7 +13,7 @@ interface EventType {
 export function EventTypesField({ path, value, onChange }: FieldProps) {
   const [filter, setFilter] = useState('');
   const loaded = useLoaded('event types', (abort) =>
-    get<{ event_types: readonly EventType[] }>('/event_types?limit=100', abort),
+    get<{ event_types: readonly EventType[] }>('/event_types', abort),
   );
   const chosen = new Set(
     (Array.isArray(value) ? (value as readonly { readonly type?: string }[]) : []).map(({ type }) => type ?? ''),
