@@ -16,6 +16,7 @@ const RESPONSE_HEADERS = [
   'allow',
   'etag',
   'location',
+  'postern-count',
   'postern-operation-id',
   'postern-problem',
   'postern-revision',
