@@ -33,10 +33,10 @@ test('a site is found among more than are loaded, while somebody types, and on B
     await edge.api('POST', '/changesets', { operations: operations.slice(from, from + 65) });
   await admin.signIn(TEST_API_KEY);
   await admin.navigate('Sites');
-  await count.getByText(String(OTHERS + 1), { exact: true }).waitFor();
+  await count.getByText(`${OTHERS + 1} in all`, { exact: true }).waitFor();
   await search('Search sites').pressSequentially('WIKI');
   await page.getByRole('link', { name: 'wiki.localhost' }).waitFor();
-  await count.getByText('1', { exact: true }).waitFor();
+  await count.getByText('1 found', { exact: true }).waitFor();
   assert.match(page.url(), /\?q=WIKI$/);
   await page.getByRole('link', { name: 'wiki.localhost' }).click();
   await page.getByRole('heading', { name: 'wiki.localhost', level: 1 }).waitFor();
@@ -45,7 +45,7 @@ test('a site is found among more than are loaded, while somebody types, and on B
   assert.equal(await search('Search sites').inputValue(), 'WIKI');
   // By the address that it leads to.
   await search('Search sites').fill(world.upstreamAddress);
-  await count.getByText('1', { exact: true }).waitFor();
+  await count.getByText('1 found', { exact: true }).waitFor();
   await search('Search sites').fill('nothing like it');
   await page.getByRole('heading', { name: 'No site has “nothing like it” in it' }).waitFor();
   assert.deepEqual(await admin.seriousFindings(), []);
@@ -61,7 +61,7 @@ test('edges, changes, requests and people are found the same way', { skip }, asy
   await admin.navigate('Edges and routes');
   await search('Search edges').fill('wiki');
   await page.getByRole('link', { name: 'wiki.localhost' }).first().waitFor();
-  await count.getByText('1', { exact: true }).waitFor();
+  await count.getByText('1 found', { exact: true }).waitFor();
 
   await admin.navigate('Changes');
   await search('Search changes').fill('wiki.local');
@@ -77,7 +77,7 @@ test('edges, changes, requests and people are found the same way', { skip }, asy
   await edge.api('POST', '/user_accounts', { email: 'ben@example.org', name: 'Ben' });
   await admin.navigate('People');
   await search('Search user accounts').fill('moreau');
-  await count.getByText('1', { exact: true }).waitFor();
+  await count.getByText('1 found', { exact: true }).waitFor();
   await page.getByRole('link', { name: 'Ana Moreau' }).waitFor();
   await search('Search user accounts').fill('ana@');
   await page.getByRole('link', { name: 'Ana Moreau' }).waitFor();

@@ -31,11 +31,12 @@ interface ListFilterProps {
 
 /** Searches while somebody types, and says how many results there are. */
 export function ListFilter({ label, pages, placeholder = '' }: ListFilterProps) {
+  const { q } = useListQuery();
   return (
     <div class="filters">
       <FilterField label={label} placeholder={placeholder} />
       <span class="hint count" role="status">
-        {pages.isLoading ? '' : countText(pages)}
+        {pages.isLoading ? '' : `${countText(pages)} ${q === '' ? 'in all' : 'found'}`}
       </span>
     </div>
   );

@@ -12,9 +12,7 @@ interface EventType {
 /** What a subscription reports: a choice from all event types, each with a sentence. */
 export function EventTypesField({ path, value, onChange }: FieldProps) {
   const [filter, setFilter] = useState('');
-  const loaded = useLoaded('event types', (abort) =>
-    get<{ event_types: readonly EventType[] }>('/event_types', abort),
-  );
+  const loaded = useLoaded('event types', (abort) => get<{ event_types: readonly EventType[] }>('/event_types', abort));
   const chosen = new Set(
     (Array.isArray(value) ? (value as readonly { readonly type?: string }[]) : []).map(({ type }) => type ?? ''),
   );
