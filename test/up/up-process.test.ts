@@ -31,6 +31,20 @@ suite('postern up as a process, without root', () => {
     assert.deepEqual(readdirSync(cwd), []);
   });
 
+  test('asks on a terminal whether to invite the owner', async (t) => {
+    const { identity, home: cwd } = await nonRootUser(t);
+    // Nobody can listen there: nothing starts.
+    const flags = '--to 3000 --login --email you@example.com --edge-listen 192.0.2.1:1';
+    const typed = `"${process.execPath}" "${LAUNCHER}" up app.localhost ${flags}`;
+    const command = ['sh', '-c', `yes n | script -qefc '${typed}' /dev/null`];
+    const person = startPostern(t, { command, cwd, ...identity });
+    assert.equal((await person.exited).code, 1);
+    assert.match(person.stdout(), /Invite you@example\.com, and let in nobody else for now\? \[y\/N\]/);
+    assert.match(person.stdout(), /lets in everybody with an account .*add --allow-email you@example\.com/);
+    assert.match(person.stdout(), /nothing was changed/);
+    assert.deepEqual(readdirSync(cwd), []);
+  });
+
   test('a run that was killed half way is completed by the next one', async (t) => {
     const { identity, home: cwd } = await nonRootUser(t);
     const [host = ''] = ownAddresses(1);

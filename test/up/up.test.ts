@@ -81,6 +81,41 @@ suite('postern up in a terminal', () => {
     assert.equal(world.servers.length, 0);
   });
 
+  test('rejects names that cannot be hosts, and numbers that are no ports', async () => {
+    await assert.rejects(world.up(['bad_host', '--to', '3000']), /no certificate authority signs "bad_host"/);
+    for (const target of ['99999', '127.0.0.1:99999', 'http://web:0'])
+      await assert.rejects(world.up([HOST, '--to', target]), /is no port\. Ports go from 1 to 65535/);
+  });
+
+  test('names the DNS records that it needs, and asks about a host that DNS does not know', async () => {
+    const args = ['mistyped.example.com', '--to', '3000', '--login', '--acme', 'off', ...world.place];
+    const { code, out, err } = await world.up(args, { answer: 'n' });
+    assert.equal(code, 1);
+    assert.match(out, /^DNS records that this needs:$/m);
+    assert.match(out, /^ {2}mistyped\.example\.com +none yet: A 93\.184\.215\.14$/m);
+    assert.match(out, /^ {2}id\.mistyped\.example\.com +none yet: A 93\.184\.215\.14$/m);
+    assert.deepEqual(world.questions.splice(0), [
+      'DNS does not know mistyped.example.com, so nobody can visit it yet. Is the name right? [y/N] ',
+    ]);
+    assert.match(err, /nothing was changed/);
+    assert.equal(world.servers.length, 0);
+  });
+
+  test('says whom a login lets in, and offers to invite the owner', async () => {
+    const args = [HOST, '--to', '3000', '--login', ...world.place];
+    const nobody = await world.up(args);
+    assert.match(nobody.err, /the login lets in everybody with an account .*add --allow-email ana@example\.com/);
+    const alone = await world.up([...args, '--email', 'you@example.com']);
+    assert.match(alone.err, /add --allow-email you@example\.com/);
+    // Nobody can listen there: nothing starts.
+    const elsewhere = [...args, '--email', 'you@example.com', '--edge-listen', '192.0.2.1:1'];
+    const once = elsewhere.filter((_, index) => !isFormer(elsewhere, index));
+    const asked = await world.up(once, { answer: 'y' });
+    assert.deepEqual(world.questions.splice(0), ['Invite you@example.com, and let in nobody else for now? [y/N] ']);
+    assert.doesNotMatch(asked.err, /lets in everybody/);
+    assert.equal(world.servers.length, 0);
+  });
+
   test('starts a server from nothing and publishes the host; without ACME the internal CA serves, and the reason shows', async () => {
     world.records.set(HOST, { v4: ['203.0.113.9'], v6: ['2001:db8::9'] });
     const acme = ['--acme-directory', 'https://127.0.0.1:9/directory'];

@@ -40,6 +40,9 @@ export function parseSite(
 export function parseTarget(text: string | undefined): WantedTarget {
   if (text === undefined) throw usage('--to is required: --to 127.0.0.1:3000');
   if (isId(text)) return { kind: 'backend', id: text };
+  const port = /^(?:.*:)?(\d+)\/?$/.exec(text)?.[1];
+  if (port !== undefined && (Number(port) < 1 || Number(port) > 65_535))
+    throw usage(`--to ${text}: ${port} is no port. Ports go from 1 to 65535`);
   const target = readTarget(text);
   if (target === null) {
     throw usage('--to takes host:port, a port, http://host:port, https://host:port or the id of a backend');

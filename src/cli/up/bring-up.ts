@@ -13,6 +13,7 @@ import { identityHostFor } from './check-dns.ts';
 import { checkMachine } from './check-machine.ts';
 import { type ConsolePlace, consoleLines } from './console-lines.ts';
 import { consoleSite } from './console-site.ts';
+import { withNamedPeople } from './named-people.ts';
 import {
   agreedSettings,
   everywhere,
@@ -49,15 +50,17 @@ const LOOK_AGAIN_MS = 100;
  * Checks, then settings, then the server, then the site. Each step leaves what is there already, so a run that was
  * interrupted can be repeated.
  */
-export async function bringUp(request: UpRequest): Promise<number> {
-  const { parsed, context, ports } = request;
+export async function bringUp(typed: UpRequest): Promise<number> {
+  const { parsed, context, ports } = typed;
   const place = findSettings(parsed.flags, context, ports.service);
   const former = loadSettings(place);
-  const plan = await planServer(request, place, former);
+  const plan = await planServer(typed, place, former);
   // A server that was never there serves nothing: its settings need not be written to find that out.
-  const isNew = !plan.isRunning && place.text === null && !ports.service.exists(plan.next.config.data_dir);
-  if (isNew) requireTarget(request.wanted);
-  requirePort(request.wanted, plan.facts);
+  const hasNoData = !plan.isRunning && !ports.service.exists(plan.next.config.data_dir);
+  if (hasNoData && place.text === null) requireTarget(typed.wanted);
+  requirePort(typed.wanted, plan.facts);
+  // A server that is there may have rules for the host, which stay.
+  const request = hasNoData ? { ...typed, wanted: await withNamedPeople(typed.wanted, parsed, context) } : typed;
   if (!(await checkMachine(request, plan))) return EXIT_FAILED;
   const agreed = await agreedSettings(plan, parsed, context);
   if (agreed === null) return EXIT_FAILED;

@@ -40,6 +40,30 @@ export async function dnsWarnings(host: string, ports: DnsPorts): Promise<readon
   ];
 }
 
+/** The records that the hosts need, each with what DNS has now. Names of this machine need none. */
+export async function recordLines(hosts: readonly string[], ports: DnsPorts): Promise<readonly string[]> {
+  const named = hosts.filter((host) => !isLoopbackHost(host));
+  if (named.length === 0) return [];
+  const own = ports.ownAddresses().find((each) => isPublic(normal(each)) && !each.includes(':'));
+  const lines = named.map(async (host) => {
+    const found = await ports.records(host).catch(() => null);
+    const has = [
+      ...(found?.v4 ?? []).map((address) => `A ${address}`),
+      ...(found?.v6 ?? []).map((address) => `AAAA ${address}`),
+    ];
+    const missing = found === null ? 'DNS does not answer' : `none yet: A ${own ?? '(public address of this machine)'}`;
+    return `  ${host.padEnd(Math.max(...named.map(({ length }) => length)))}  ${has.length > 0 ? has.join(', ') : missing}`;
+  });
+  return ['DNS records that this needs:', ...(await Promise.all(lines))];
+}
+
+/** Whether DNS answers, and has no address for the host. */
+export async function isUnknownToDns(host: string, ports: DnsPorts): Promise<boolean> {
+  if (isLoopbackHost(host)) return false;
+  const found = await ports.records(host).catch(() => null);
+  return found !== null && found.v4.length === 0 && found.v6.length === 0;
+}
+
 /**
  * The name for the identity host: `id` beside the host if DNS leads it to the same place, otherwise `id` below it. Without
  * DNS nobody can tell whether the domain above belongs to the same people: the one above `shop.co.uk` does not.

@@ -6,9 +6,11 @@ import type { WantedTarget } from '../../publish/wanted-edge.ts';
 import { printable } from '../api/cell-text.ts';
 import { checkPorts } from '../doctor/checks/listeners.ts';
 import { dialProblem } from '../doctor/dial.ts';
+import { isAgreed } from '../is-agreed.ts';
 import { requireReadableProgram } from '../service/install-service.ts';
 import type { ServerPlan, UpRequest } from './bring-up.ts';
-import { dnsWarnings } from './check-dns.ts';
+import { dnsWarnings, isUnknownToDns, recordLines } from './check-dns.ts';
+import type { WantedUp } from './wanted-up.ts';
 
 /** Whether the server can start. Prints what stands against it, and warnings about the rest. Nothing is changed yet. */
 export async function checkMachine(request: UpRequest, plan: ServerPlan): Promise<boolean> {
@@ -17,8 +19,24 @@ export async function checkMachine(request: UpRequest, plan: ServerPlan): Promis
     if (plan.place.service !== null) requireReadableProgram({ plan: plan.place.service, ports: ports.service });
     if (!(await hasPorts(request, plan))) return false;
   }
+  for (const line of await recordLines(hostsOf(request.wanted, plan), ports)) context.print(printable(line));
   for (const warning of await warningsAbout(request, plan)) context.warn(printable(`postern: warning: ${warning}`));
-  return true;
+  return isHostMeant(request);
+}
+
+/** The site, the console and the identity host, as far as this command is about them. */
+function hostsOf({ host, login, console }: WantedUp, { facts }: ServerPlan): readonly string[] {
+  const identity = identityAddress(login === 'own' || console !== null ? facts.identityHost : null);
+  return [host, console, identity?.hostname].filter((name) => typeof name === 'string');
+}
+
+/** A host that DNS does not know is often a mistyped one. Without a terminal the warning must do. */
+async function isHostMeant({ wanted, parsed, context, ports }: UpRequest): Promise<boolean> {
+  if (context.ask === undefined || wanted.target === null || !(await isUnknownToDns(wanted.host, ports))) return true;
+  const question = `DNS does not know ${wanted.host}, so nobody can visit it yet. Is the name right?`;
+  if (await isAgreed(parsed, context, printable(question))) return true;
+  context.warn('postern: nothing was changed');
+  return false;
 }
 
 async function hasPorts({ typed, context, ports }: UpRequest, { next }: ServerPlan): Promise<boolean> {
@@ -40,14 +58,12 @@ async function hasPorts({ typed, context, ports }: UpRequest, { next }: ServerPl
   return false;
 }
 
-async function warningsAbout(
-  request: UpRequest,
-  { facts, changes, isRunning }: ServerPlan,
-): Promise<readonly string[]> {
+async function warningsAbout(request: UpRequest, plan: ServerPlan): Promise<readonly string[]> {
+  const { facts, changes, isRunning } = plan;
   const { wanted, ports } = request;
   const { host, target, login } = wanted;
   const identity = identityAddress(login === 'own' || wanted.console !== null ? facts.identityHost : null);
-  const hosts = [host, wanted.console, identity?.hostname].filter((name) => typeof name === 'string');
+  const hosts = hostsOf(wanted, plan);
   const warnings = (await Promise.all(hosts.map((name) => dnsWarnings(name, ports)))).flat();
   if (identity !== null && changes.has('identity_host'))
     warnings.push(

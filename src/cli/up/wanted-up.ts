@@ -25,6 +25,8 @@ export function parseUp(parsed: ParsedFlags): WantedUp {
   if (path !== '/')
     throw usage('postern up publishes a whole host: use "postern edge HOST/PATH --to TARGET" for a path of it');
   if (host.startsWith('*.')) throw usage('postern up publishes one host: use "postern edge" for a wildcard');
+  if (host.includes('_'))
+    throw usage(`no certificate authority signs "${host}": names of sites have letters, digits and hyphens only`);
   const people = parsePeople(parsed);
   const login = isOn(parsed, 'login') ? 'own' : flags.get('login') === 'false' ? 'none' : 'keep';
   if (login === 'none' && peopleText(people) !== null)
