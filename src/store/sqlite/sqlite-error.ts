@@ -1,3 +1,5 @@
+import { utimesSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { messageOf } from '../../lib/error-text.ts';
 import { PosternError } from '../../lib/errors.ts';
 import { storeErrors } from '../errors.ts';
@@ -23,6 +25,7 @@ export function fromSqliteError(error: unknown, path: string): unknown {
   if (error instanceof PosternError) return error;
   const code = sqliteCode(error);
   if (code === null) return error;
+  if ((code & 0xff) === SQLITE_IOERR && isOnReadOnlyDisk(path)) return readOnly(path, error);
   if (code === SQLITE_IOERR_WRITE || code === SQLITE_IOERR_SHMSIZE) return storeFull(path, error);
   switch (code & 0xff) {
     case SQLITE_FULL:
@@ -31,11 +34,7 @@ export function fromSqliteError(error: unknown, path: string): unknown {
     case SQLITE_NOTADB:
       return damaged(path, messageOf(error), error);
     case SQLITE_READONLY:
-      return storeErrors.create(
-        'ERR_POSTERN_STORE_READ_ONLY',
-        `the database ${path} is not writable (${messageOf(error)}). Nothing was applied: mount its disk read-write, and give this user write access to the file and its directory`,
-        { cause: error },
-      );
+      return readOnly(path, error);
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
     case SQLITE_IOERR:
@@ -51,6 +50,28 @@ export function fromSqliteError(error: unknown, path: string): unknown {
 export function isBusy(error: unknown): boolean {
   const code = sqliteCode(error);
   return code !== null && (code & 0xff) === SQLITE_BUSY;
+}
+
+/**
+ * Linux makes a file system read-only when its disk fails, under open files. SQLite does not say why a write failed, and
+ * access() does not know: only a change does, and this one needs no space.
+ */
+function isOnReadOnlyDisk(path: string): boolean {
+  const now = new Date();
+  try {
+    utimesSync(dirname(path), now, now);
+    return false;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EROFS';
+  }
+}
+
+function readOnly(path: string, cause: unknown): PosternError {
+  return storeErrors.create(
+    'ERR_POSTERN_STORE_READ_ONLY',
+    `the database ${path} is not writable (${messageOf(cause)}). Nothing was applied: mount its disk read-write, and give this user write access to the file and its directory`,
+    { cause },
+  );
 }
 
 export function storeFull(path: string, cause?: unknown): PosternError {
