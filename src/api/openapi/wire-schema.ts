@@ -32,7 +32,8 @@ function spelled(schema: JsonObject): JsonObject {
 }
 
 /** Beside other types, null is one of them. The union's description is the one of the field. */
-function spelledOption({ description: _, ...option }: JsonObject): JsonObject {
+function spelledOption(described: JsonObject): JsonObject {
+  const option = Object.fromEntries(Object.entries(described).filter(([keyword]) => keyword !== 'description'));
   return option['type'] === 'null' ? option : spelled(option);
 }
 
