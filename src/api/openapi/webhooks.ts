@@ -46,7 +46,8 @@ export function webhooksOf(
 /** "An alert was created.", "An alert was changed." as one sentence; other descriptions with their types. */
 function descriptionOf(types: readonly EventType[]): string {
   const [scope, ...others] = new Set(types.map((each) => each.scope));
-  if (scope === undefined || others.length > 0) throw new Error(`events of one object need several scopes: ${others.join(', ')}`);
+  if (scope === undefined || others.length > 0)
+    throw new Error(`events of one object need several scopes: ${others.join()}`);
   const changes = types.map(({ description }) => /^(.+ was )(\w+)\.$/.exec(description));
   const subjects = new Set(changes.map((change) => change?.[1]));
   const [subject] = subjects;
