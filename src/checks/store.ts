@@ -2,7 +2,7 @@ import type { Check } from './check.ts';
 import type { Facts } from './facts.ts';
 import { type Finding, findingMaker } from './finding.ts';
 
-const RECOVERS = 'Traffic goes on meanwhile, and changes work again without a restart';
+const RECOVERS = 'Traffic continues meanwhile, and changes work again without a restart';
 const ADVICE: Readonly<Record<string, string>> = {
   ERR_POSTERN_STORE_FULL: `free space on the disk of the database, or enlarge it. ${RECOVERS}`,
   ERR_POSTERN_STORE_READ_ONLY: `mount the disk read-write, and give the user of the server write access; on PostgreSQL, promote the standby, or start the primary. ${RECOVERS}`,

@@ -232,7 +232,9 @@ const ownSettings = {
       'Directories from which TLS certificates may name files (certificate_file and private_key_file), such as /etc/letsencrypt. Empty: none.',
   }),
   ...acmeSettings,
-  tunnel_listen: required(listenAddress, { description: 'Listen address for agents, over TLS.' }),
+  tunnel_listen: required(listenAddress, {
+    description: 'Listen address of the gateway, which accepts agents over TLS.',
+  }),
   tunnel_tls_cert: required(path, {
     description:
       'PEM file with the certificate chain presented to agents, or "internal" for a certificate from the internal CA. The file is reloaded when it changes.',

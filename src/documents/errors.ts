@@ -61,7 +61,7 @@ export const documentErrors = errorTable({
   ERR_POSTERN_CANNOT_UNDO: {
     status: 409,
     explanation:
-      'The change cannot be undone: nothing of it is left, or the result would be invalid, for example refer to something that no longer exists. The message says which.',
+      'The change cannot be undone: everything that it did was changed again, or the result would be invalid, for example refer to something that no longer exists. The message says which.',
   },
   ERR_POSTERN_IDEMPOTENCY_MISMATCH: {
     status: 422,

@@ -27,7 +27,7 @@ const OTHER_TYPES: readonly EventType[] = [
   },
   {
     type: 'alert_resolved.v0',
-    description: 'What an alert was about is right again.',
+    description: 'The cause of an alert is gone.',
     scope: 'alerts:read',
     object: { resources: ['alerts'] },
   },

@@ -48,7 +48,7 @@ export const edgeErrors = errorTable({
   ERR_POSTERN_EDGE_OVERLOADED: {
     status: 503,
     explanation:
-      'This process has reached its limit of requests (`edge_requests_in_flight`) or streams (`edge_streams_in_flight`), or the address of the client has used its share (`edge_address_share`), or the file descriptors of the process run out. The request was not forwarded: send it again after the seconds in `Retry-After`.',
+      'This node has reached its limit of requests (`edge_requests_in_flight`) or streams (`edge_streams_in_flight`), or the address of the client has used its share (`edge_address_share`), or the file descriptors of the node run out. The request was not forwarded: send it again after the seconds in `Retry-After`.',
   },
   ERR_POSTERN_NO_TUNNEL: {
     status: 503,

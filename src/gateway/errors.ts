@@ -41,7 +41,7 @@ export const gatewayErrors = errorTable({
   },
   ERR_POSTERN_TUNNEL_ACL: {
     status: 403,
-    explanation: "The acl of the agent's credential does not allow this name, label or module.",
+    explanation: 'The rules (acl) of the agent token do not allow this name, label or module.',
   },
   ERR_POSTERN_TUNNEL_NAME_TAKEN: {
     status: 409,
@@ -66,7 +66,7 @@ export const gatewayErrors = errorTable({
   ERR_POSTERN_GATEWAY_STORE: {
     status: 503,
     explanation:
-      'The server cannot reach its database. Connected agents and their tunnels go on; new sessions and names wait. The agent retries automatically.',
+      'The server cannot reach its database. Connected agents and their tunnels continue; new sessions and names wait. The agent retries automatically.',
   },
 });
 

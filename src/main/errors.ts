@@ -9,7 +9,7 @@ export const mainErrors = errorTable({
   ERR_POSTERN_HANDOVER: {
     status: 503,
     explanation:
-      'A running server could not be replaced by a new process. The running one goes on. The message says why.',
+      'A running server could not be replaced by a new process. The running one continues. The message gives the reason.',
   },
   ERR_POSTERN_COMMAND: {
     status: 400,

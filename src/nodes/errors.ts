@@ -4,6 +4,6 @@ export const nodeErrors = errorTable({
   ERR_POSTERN_NODE_DIFFERS: {
     status: 503,
     explanation:
-      'A server cannot join the others on its database, because a setting that must be equal on all nodes differs. The message names the setting and both values.',
+      'A node cannot join the others on its database, because a setting that must be equal on all nodes differs. The message names the setting and both values.',
   },
 });

@@ -35,7 +35,7 @@ export const resourceErrors = errorTable({
   ERR_POSTERN_AGENT_UNREACHABLE: {
     status: 503,
     explanation:
-      'No server process that can forward the command to the agent responds. Retry; if the error persists, stop the agent on its machine.',
+      'No node that can forward the command to the agent responds. Retry; if the error persists, stop the agent on its machine.',
   },
   ERR_POSTERN_DELIVERY_CLOSED: {
     status: 409,
@@ -57,7 +57,7 @@ export const resourceErrors = errorTable({
   },
   ERR_POSTERN_NO_EVENT_DELIVERY: {
     status: 503,
-    explanation: 'No process of this server delivers events, so a destination cannot be tested.',
+    explanation: 'No node delivers events (role "events"), so a destination cannot be tested.',
   },
 });
 

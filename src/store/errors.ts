@@ -29,7 +29,7 @@ export const storeErrors = errorTable({
   ERR_POSTERN_STORE_OLD_NODES: {
     status: 503,
     explanation:
-      'This version has to migrate the database, but servers of an older version are connected to it. Stop them first, or set database_migrate_under_old_nodes.',
+      'This version has to migrate the database, but nodes of an older version are connected to it. Stop them first, or set database_migrate_under_old_nodes.',
   },
   ERR_POSTERN_STORE_WENT_BACK: {
     status: 503,

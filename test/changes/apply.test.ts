@@ -483,7 +483,7 @@ suite('postern plan and apply', () => {
     await writeFile(file, 'version: 1\nip_policies:\n  risky: {}\n');
     const { code, stdout, stderr } = await postern(['apply', '-f', file, '--yes', '--confirm-within', '10m']);
     assert.equal(code, 0, stderr);
-    assert.match(stdout, /takes it back unless "postern confirm" comes within 10m\n$/);
+    assert.match(stdout, /reverts it unless "postern confirm" runs within 10m\n$/);
     const confirmed = await postern(['confirm']);
     assert.equal(confirmed.code, 0, confirmed.stderr);
     const wrong = await postern(['apply', '-f', file, '--yes', '--confirm-within', 'soon']);

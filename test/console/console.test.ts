@@ -217,7 +217,7 @@ test('a change on trial waits on every page, for everybody, and is reverted or c
     await page.getByLabel('Keep the change').selectOption({ label: 'Only if I confirm it within 5 minutes' });
     await photograph('review');
     await page.getByRole('button', { name: 'Save' }).click();
-    await banner.getByText(/waits for a confirmation.*takes it back in [45]:\d\d/).waitFor();
+    await banner.getByText(/waits for a confirmation.*reverts it in [45]:\d\d/).waitFor();
     assert.equal((await api('GET', edgePath)).description, description);
   };
   await saveOnTrial('risky');

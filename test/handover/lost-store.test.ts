@@ -50,7 +50,7 @@ suite('a handover is of one store', { timeout: TIMEOUT_MS }, () => {
       lose(world, join(dataDir, 'postern.sqlite'));
       const before = marker();
       const { code, stderr } = await restarted(t, dataDir);
-      assert.match(stderr, /postern\.sqlite.*(removed|replaced|truncated|missing).*The running server goes on/s);
+      assert.match(stderr, /postern\.sqlite.*(removed|replaced|truncated|missing).*The running server continues/s);
       assert.equal(code, 1);
       process.kill(postern.child.pid ?? 0, 'SIGUSR2');
       await eventually(() => failures(postern) === 2);
@@ -128,7 +128,7 @@ async function restarted(t: TestContext, dataDir: string): Promise<{ code: numbe
 }
 
 function failures(postern: PosternProcess): number {
-  return postern.lines().filter(({ msg }) => msg === 'no other process took over: this one goes on').length;
+  return postern.lines().filter(({ msg }) => msg === 'no other process took over: this one continues').length;
 }
 
 function end(pid: number): void {

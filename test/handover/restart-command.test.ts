@@ -62,7 +62,7 @@ suite('postern restart', { timeout: TIMEOUT_MS }, () => {
     const world = await HandoverWorld.open(t, { env: { POSTERN_CONFIG: config } });
     await writeFile(config, 'log_level: shouting\n');
     const { code, stderr } = await restart(t, world.dataDir);
-    assert.match(stderr, /log_level.*The running server goes on/s);
+    assert.match(stderr, /log_level.*The running server continues/s);
     assert.equal(code, 1);
     const api = world.api();
     assert.equal((await api.send('POST', '/ip_policies', {})).status, 201);
@@ -74,7 +74,7 @@ suite('postern restart', { timeout: TIMEOUT_MS }, () => {
     const world = await HandoverWorld.open(t);
     const { launcher: breaking } = await nextVersion('breaking');
     const refused = await restart(t, world.dataDir, { launcher: breaking });
-    assert.match(refused.stderr, /stop it, then start this version.*The running server goes on/s);
+    assert.match(refused.stderr, /stop it, then start this version.*The running server continues/s);
     assert.equal(refused.code, 1);
     assert.equal(world.servers().length, 1);
     const { launcher, schema } = await nextVersion('additive');

@@ -38,7 +38,7 @@ export function TrialChoice({ value, onChange }: TrialChoiceProps) {
         <span class="hint">
           {value === null
             ? 'A change that may lock you out can take itself back.'
-            : 'It is served at once. Without a confirmation the server takes it back, also if you cannot reach this page.'}
+            : 'It is served at once. Without a confirmation the server reverts it, also if you cannot reach this page.'}
         </span>
       </div>
     </details>

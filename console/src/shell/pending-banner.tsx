@@ -45,7 +45,7 @@ export function PendingBanner() {
     <section class="notice warn pending-banner" aria-label="Change that waits">
       <span>
         <a href={href(`/changes/${revision}`)}>Change {revision}</a> waits for a confirmation.{' '}
-        {isOver ? 'Its time is over: the server takes it back.' : 'The server takes it back in '}
+        {isOver ? 'Its time is over: the server reverts it.' : 'The server reverts it in '}
         {!isOver && <strong class="number">{countdownText(endsAtMs - Date.now())}</strong>}
       </span>
       {isAllowed('changes:write') && !isOver && (

@@ -51,7 +51,7 @@ const SYNTAX: CommandSyntax = {
     },
   ],
   groups: [CONNECTION],
-  notes: ['"postern undo REVISION" takes a change back; "postern confirm" keeps one that waits for its confirmation.'],
+  notes: ['"postern undo REVISION" undoes a change; "postern confirm" keeps one that waits for its confirmation.'],
   exitCodes: { ...API_EXIT_CODES, 1: 'rejected by the API, or verify: the history is broken' },
 };
 

@@ -13,7 +13,7 @@ const SYNTAX: CommandSyntax = {
   usage: ['[REVISION]'],
   hasOperands: true,
   about:
-    'Keeps a change that was applied with a time for its confirmation: without this, the server reverts it when the time is over. Without a revision: the change that waits.',
+    'Confirms a change that was applied for a limited time. The server reverts a change that nobody confirms in time. Without a revision, the command confirms the change that waits.',
   flags: [MESSAGE],
   groups: [CONNECTION],
   notes: ['"postern changes" shows the change that waits, and until when.'],

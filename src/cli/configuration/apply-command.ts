@@ -25,7 +25,7 @@ const SYNTAX: CommandSyntax = {
   usage: ['-f FILE|DIRECTORY…'],
   hasOperands: true,
   about:
-    'Makes the server\'s configuration that of the files, as "postern plan" shows it, in one change: all of it or nothing. Objects that the files do not have stay, unless --prune removes them. Applying the same files again changes nothing.',
+    'Makes the server match the files, in one change, as "postern plan" shows it: everything is applied, or nothing. Objects that the files do not have stay, unless --prune removes them. Applying the same files again changes nothing.',
   flags: [
     FILES,
     YES,
@@ -54,7 +54,7 @@ const MAX_ATTEMPTS = 5;
 const MAX_OPERATIONS = 50_000;
 const CONFIRM_WITHIN = { unit: 'seconds', minimum: 1, maximum: 86_400 } as const;
 
-/** Makes the server's configuration that of the files. */
+/** Makes the server match the files. */
 export const applyCommand: Command = {
   syntax: SYNTAX,
   run: (args, context) => {
@@ -118,7 +118,7 @@ async function apply(
     const summary = summaryText(plan.changes);
     context.print(`applied${summary === '' ? '' : `: ${summary}`} (revision ${revision})`);
     const within = parsed.flags.get('confirm-within');
-    if (within !== undefined) context.print(`the server takes it back unless "postern confirm" comes within ${within}`);
+    if (within !== undefined) context.print(`the server reverts it unless "postern confirm" runs within ${within}`);
     return 0;
   }
   return reportConflict('others kept changing the configuration', context);

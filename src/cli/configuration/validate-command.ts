@@ -15,7 +15,7 @@ const SYNTAX: CommandSyntax = {
   usage: ['-f FILE|DIRECTORY…', '--schema'],
   hasOperands: true,
   about:
-    'Checks configuration files without a server. Several files are checked as one configuration; of a directory, the files with the suffix .yaml and .yml. "postern plan" also compares them with a server.',
+    'Checks configuration files without a server. Several files are checked as one configuration. A directory stands for its files with the suffix .yaml or .yml. "postern plan" also compares them with a server.',
   flags: [
     FILES,
     switchFlag('partial', 'Accept names that the files do not have: they may exist on the server.'),

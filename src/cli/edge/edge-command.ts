@@ -53,7 +53,7 @@ const SYNTAX: CommandSyntax = {
   exitCodes: {
     ...API_EXIT_CODES,
     0: 'done or nothing to do',
-    1: 'rejected by the API, or something there stands against it',
+    1: 'rejected by the API, or an existing object prevents it',
   },
 };
 

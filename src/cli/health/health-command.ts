@@ -17,7 +17,7 @@ const HEALTHY = 200;
 const SYNTAX: CommandSyntax = {
   name: 'health',
   about:
-    'Asks the server on this machine whether it is healthy, for container platforms and other supervisors. Prints the answer of /healthz. "postern doctor" says what is wrong.',
+    'Asks the server on this machine whether it is healthy, for container platforms and other supervisors. Prints the response of /healthz. "postern doctor" says what is wrong.',
   groups: [settingsGroup('to find the server')],
   exitCodes: { 0: 'healthy', 1: 'not healthy or no answer', 2: INVALID_USAGE, ...SETTINGS_EXIT_CODE },
 };

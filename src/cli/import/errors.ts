@@ -9,7 +9,7 @@ export const importErrors = errorTable({
   ERR_POSTERN_IMPORT_SOURCE: {
     status: 502,
     explanation:
-      'The API that "postern import ngrok" reads did not answer as expected. The message names the list and the answer. Use `--from-file` with saved answers if the API is gone.',
+      'The API that "postern import ngrok" reads did not respond as expected. The message names the list and the response. Use `--from-file` with saved responses if the API is gone.',
   },
   ERR_POSTERN_IMPORT_OUTPUT: {
     status: 409,

@@ -26,7 +26,7 @@ const LOOK_AGAIN_MS = 100;
 const SYNTAX: CommandSyntax = {
   name: 'restart',
   about:
-    'Replaces the running server on this machine by a new process of this program, without failing a request. Run it from the new version to upgrade. The new process gets the flags, variables and listening sockets of the running one, and reads the configuration file again. The running one goes on if the new process cannot start.',
+    'Replaces the running server on this machine by a new process of this program, without failing a request. Run it from the new version to upgrade. The new process gets the flags, variables and listening sockets of the running one, and reads the configuration file again. If the new process cannot start, the running one continues.',
   flags: [
     textFlag('timeout', 'DURATION', 'Time for the new process to get ready, such as 90s or 5m.', {
       default: durationText(DEFAULT_TIMEOUT_SECONDS, 'seconds'),
@@ -34,7 +34,7 @@ const SYNTAX: CommandSyntax = {
     textFlag('pid', 'PID', 'Process of the server, if several use one data directory.'),
   ],
   groups: [settingsGroup('to find the server')],
-  exitCodes: { 0: 'the new process serves', 1: 'the running server goes on', 2: INVALID_USAGE, ...SETTINGS_EXIT_CODE },
+  exitCodes: { 0: 'the new process serves', 1: 'the running server continues', 2: INVALID_USAGE, ...SETTINGS_EXIT_CODE },
 };
 
 export const restartCommand: Command = { syntax: SYNTAX, run };
@@ -55,7 +55,7 @@ async function run(args: readonly string[], context: CommandContext): Promise<nu
         context.print(`Process ${reply.pid} serves now (version ${reply.version})`);
         return 0;
       } else {
-        context.warn(`postern: ${reply.message}. The running server goes on`);
+        context.warn(`postern: ${reply.message}. The running server continues`);
         return 1;
       }
     }

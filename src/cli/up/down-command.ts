@@ -25,7 +25,7 @@ const SYNTAX: CommandSyntax = {
   usage: ['HOST'],
   hasOperands: true,
   about:
-    'Removes what "postern up HOST" made, in one change: the edge, the route and the backend. What somebody else made or uses stays, and so do the server, its settings and its data. "postern undo REVISION" takes it back.',
+    'Removes what "postern up HOST" made, in one change: the edge, the route and the backend. What somebody else made or uses stays, and so do the server, its settings and its data. "postern undo REVISION" undoes it.',
   flags: [API_KEY_FILE],
   groups: [settingsGroup('to find the server')],
   examples: ['sudo postern down app.example.com'],

@@ -57,7 +57,7 @@ const SYNTAX: CommandSyntax = {
   exitCodes: {
     ...API_EXIT_CODES,
     0: 'published',
-    1: 'something stands against it, or answered with no',
+    1: 'a check failed, or the question was answered with no',
     ...SETTINGS_EXIT_CODE,
   },
 };

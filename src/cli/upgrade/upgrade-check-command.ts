@@ -15,7 +15,7 @@ import type { ExaminedStore, UpgradePorts } from './upgrade-ports.ts';
 const SYNTAX: CommandSyntax = {
   name: 'upgrade-check',
   about:
-    'Run it with the new program before you switch to it. It reads the store that the settings name, changes nothing, and says whether this program can start on it, what its first start would change, whether older servers are in the way, and whether you could go back.',
+    'Checks whether this program can start on the store that the settings name. Run it with the new program before you switch to it. It changes nothing. It reports what the first start would change, whether older nodes prevent it, and whether you could go back.',
   flags: [switchFlag('json', 'Print the result as JSON.')],
   groups: [settingsGroup('to find the store')],
   exitCodes: {

@@ -42,7 +42,7 @@ export interface NodePage {
   readonly next_page_uri: string | null;
 }
 
-/** A server of this installation. Several of them share a PostgreSQL database. */
+/** A node: a running server of this installation. Several nodes share a PostgreSQL database. */
 export class NodesClient extends ResourceClient {
   /** List nodes: every one, page after page. */
   list(query?: PageQuery, options?: RequestOptions): AsyncGenerator<Node, void, undefined> {

@@ -237,7 +237,7 @@ export class Resources {
   readonly requests: RequestsClient;
   /** What the edge would do with a request, and why. */
   readonly explain: ExplainClient;
-  /** A server of this installation. Several of them share a PostgreSQL database. */
+  /** A node: a running server of this installation. Several nodes share a PostgreSQL database. */
   readonly nodes: NodesClient;
   /** A login to the console, with an API key or with OpenID Connect. */
   readonly consoleSessions: ConsoleSessionsClient;

@@ -43,7 +43,7 @@ export interface Plan {
   readonly problems: readonly FileProblem[];
 }
 
-/** The changes that make the server's configuration that of the files, and the writes that do it. */
+/** The changes that make the server match the files, and the writes that do it. */
 export function makePlan(input: PlanInput): Plan {
   const { objects, installed, claims, isPruning } = input;
   const claimed = new Map(claims.map(({ kind, name, id }) => [`${kind}\0${name}`, id]));

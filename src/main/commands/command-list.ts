@@ -223,7 +223,7 @@ export const COMMANDS: readonly CommandRow[] = [
   {
     name: 'apply',
     part: 'Configuration',
-    summary: "make the server's configuration that of files",
+    summary: 'make the server match files',
     load: async () => (await import('../../cli/configuration/apply-command.ts')).applyCommand,
   },
   {

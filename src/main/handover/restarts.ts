@@ -82,7 +82,7 @@ export class Restarts {
       this.#resolve(successor);
       return successor;
     } catch (err) {
-      logger.error({ err }, 'no other process took over: this one goes on');
+      logger.error({ err }, 'no other process took over: this one continues');
       this.#running = null;
       throw err;
     }

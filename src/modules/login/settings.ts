@@ -38,22 +38,22 @@ export const loginSettings = {
   login_attempts_per_address: declared(integer(0, 1_000_000), {
     default: 60,
     description:
-      'Failed logins at the token endpoint allowed per minute for each client address (IPv6: /64), per server. An IPv6 /56 gets twice the limit, a /48 and an IPv4 /24 four times. 0: no limit.',
+      'Failed logins at the token endpoint allowed per minute for each client address (IPv6: /64), per node. An IPv6 /56 gets twice the limit, a /48 and an IPv4 /24 four times. 0: no limit.',
   }),
   login_attempts_per_issuer: declared(integer(0, 1_000_000), {
     default: 600,
     description:
-      'Failed logins at the token endpoint allowed per minute for each issuer, per server. A quarter is reserved for addresses with an earlier successful login; networks with failed logins share half. 0: no limit.',
+      'Failed logins at the token endpoint allowed per minute for each issuer, per node. A quarter is reserved for addresses with an earlier successful login; networks with failed logins share half. 0: no limit.',
   }),
   password_attempts_per_address: declared(integer(0, 1_000_000), {
     default: 30,
     description:
-      'Wrong passwords of basic_auth allowed per minute for each client address (IPv6: /64), per server. An IPv6 /56 gets twice the limit, a /48 and an IPv4 /24 four times. 0: no limit.',
+      'Wrong passwords of basic_auth allowed per minute for each client address (IPv6: /64), per node. An IPv6 /56 gets twice the limit, a /48 and an IPv4 /24 four times. 0: no limit.',
   }),
   password_attempts_per_user: declared(integer(0, 1_000_000), {
     default: 60,
     description:
-      'Wrong passwords of basic_auth allowed per minute for each user name of a route, per server. A quarter is reserved for addresses that sent the right one before; networks with wrong passwords share half. 0: no limit.',
+      'Wrong passwords of basic_auth allowed per minute for each user name of a route, per node. A quarter is reserved for addresses that sent the right one before; networks with wrong passwords share half. 0: no limit.',
   }),
   login_maximum_duration: declared(duration('seconds', 0, MAX_UINT32), {
     default: 2_592_000,

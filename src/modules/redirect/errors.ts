@@ -5,6 +5,6 @@ export const redirectErrors = errorTable({
   ERR_POSTERN_REDIRECT_REFUSED: {
     status: 400,
     explanation:
-      'A rule of the redirect module matches the path, but what it makes of it is no valid address, or the path is too long for its regular expression. Nobody was redirected.',
+      'A rule of the redirect module matches the path, but its result is no valid address, or the path is too long for its regular expression. Nobody was redirected.',
   },
 });

@@ -5,6 +5,6 @@ export const rewriteErrors = errorTable({
   ERR_POSTERN_REWRITE_REFUSED: {
     status: 400,
     explanation:
-      'A rule of the rewrite module matches the path, but what it makes of it is no valid path, or the path is too long for its regular expression. The request was not forwarded.',
+      'A rule of the rewrite module matches the path, but its result is no valid path, or the path is too long for its regular expression. The request was not forwarded.',
   },
 });

@@ -40,7 +40,7 @@ export const destinationActions: readonly Operation<DestinationPorts>[] = [
       if (destinationTester === null) {
         throw resourceErrors.create(
           'ERR_POSTERN_NO_EVENT_DELIVERY',
-          'no process of this server delivers events, so the destination cannot be tested: start one with the role events',
+          'no node delivers events, so the destination cannot be tested: start one with the role events',
         );
       }
       return { body: await destinationTester.test(destination) };

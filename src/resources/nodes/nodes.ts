@@ -45,7 +45,7 @@ export const nodes: LiveResource<NodePorts> = {
   path: PATH,
   listKey: 'nodes',
   title: 'a node',
-  description: 'A server of this installation. Several of them share a PostgreSQL database.',
+  description: 'A node: a running server of this installation. Several nodes share a PostgreSQL database.',
   operations: liveReads<ListedNode, NodePorts>({
     resource: 'nodes',
     idPrefix: 'nd',

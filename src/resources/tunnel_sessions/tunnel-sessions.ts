@@ -116,7 +116,7 @@ function action(verb: SessionCommand, summary: string): Operation<TunnelSessionP
       if (outcome === 'unreachable') {
         throw resourceErrors.create(
           'ERR_POSTERN_AGENT_UNREACHABLE',
-          `no server process that can forward the command to the agent of ${id} responds: retry, or ${verb} it on its machine`,
+          `no node that can forward the command to the agent of ${id} responds: retry, or ${verb} it on its machine`,
         );
       }
       return { body: null };
