@@ -34,7 +34,12 @@ const SYNTAX: CommandSyntax = {
     textFlag('pid', 'PID', 'Process of the server, if several use one data directory.'),
   ],
   groups: [settingsGroup('to find the server')],
-  exitCodes: { 0: 'the new process serves', 1: 'the running server continues', 2: INVALID_USAGE, ...SETTINGS_EXIT_CODE },
+  exitCodes: {
+    0: 'the new process serves',
+    1: 'the running server continues',
+    2: INVALID_USAGE,
+    ...SETTINGS_EXIT_CODE,
+  },
 };
 
 export const restartCommand: Command = { syntax: SYNTAX, run };
