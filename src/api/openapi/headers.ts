@@ -13,12 +13,6 @@ export const responseHeaders: Readonly<Record<string, HeaderObject>> = {
     schema: { type: 'string', format: 'uri' },
     example: 'http://127.0.0.1:7080/ip_policies/ipp_2zXAMPLE0000000000000000000',
   },
-  'Postern-Count': {
-    description:
-      'Number of results in the whole list: with `q` or `order_by`, and for a list of configuration without `filter`. Absent if it is not known.',
-    schema: { type: 'string', pattern: '^[0-9]+$' },
-    example: '502',
-  },
   'Postern-Revision': {
     description:
       'With the response to a write: revision of the configuration that includes it. The edge of the same process already applies it.',
@@ -105,7 +99,6 @@ export function responseHeadersOf(
   return {
     ...(isTagged && operation.success.schema !== null && headerRef('ETag')),
     ...(operation.success.status === 201 && operation.success.schema !== null && headerRef('Location')),
-    ...(operation.verb === 'list' && headerRef('Postern-Count')),
     ...(isConfigurationWrite(operation, subject) && headerRef('Postern-Revision')),
     ...(showsProblems(operation, subject) && headerRef('Postern-Problem')),
     ...(showsWarnings(operation, subject) && headerRef('Postern-Warning')),
