@@ -42,7 +42,10 @@ export class AgentSession {
   isEnded = false;
   /** Its start was reported as an event, here or by its former home. */
   isReported = false;
-  /** Its agent was asked to connect to another process, and may come back with a new session. */
+  /**
+   * Its agent was asked to connect to another process, and may come back with a new session. That one ends this one, and
+   * the agent must not take it for the end of both.
+   */
   isSentAway = false;
   offlineTimer: NodeJS.Timeout | null = null;
   /** Binds are executed one after the other. */

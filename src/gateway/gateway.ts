@@ -102,12 +102,12 @@ export class Gateway implements ConnectionHandler {
       domain: ports.domain,
       identityHostname: ports.identityHostname ?? null,
       isCoveredByEdge: (host) => ports.endpoints.isCoveredByEdge(host),
-      endSession: (session, reason) => void life.end(session, 'ERR_POSTERN_AGENT_REPLACED', reason),
+      endSession: (session, reason) => void life.end(session, 'ERR_POSTERN_AGENT_REPLACED', reason, session.isSentAway),
       endTunnel: (tunnel) => void life.endTunnel(tunnel),
     });
     const tcpPorts = new TunnelPorts({
       sessions: () => life.all.values(),
-      endSession: (session, reason) => life.end(session, 'ERR_POSTERN_AGENT_REPLACED', reason),
+      endSession: (session, reason) => life.end(session, 'ERR_POSTERN_AGENT_REPLACED', reason, session.isSentAway),
       endTunnel: (tunnel) => life.endTunnel(tunnel),
     });
     this.#tcpPorts = tcpPorts;

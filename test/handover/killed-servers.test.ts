@@ -6,13 +6,17 @@ import { killServers } from './killed-servers.ts';
 
 const TIMEOUT_MS = 240_000;
 
-test('postgres: kill -9 of a server during a handover leaves one that serves', { timeout: TIMEOUT_MS }, async (t) => {
+test('sqlite: agents come back to a server whose successor died with them', { timeout: TIMEOUT_MS }, async (t) => {
+  const kills = [
+    { who: 'new', at: 'agents_here' },
+    { who: 'old', at: 'agents_here' },
+  ] as const;
+  for (const line of await killServers(t, undefined, kills)) t.diagnostic(line);
+});
+
+test('postgres: a new server serves alone when the old one dies', { timeout: TIMEOUT_MS }, async (t) => {
   const postgres = await startPostgres();
   const { url } = await freshDatabase(postgres);
   t.after(() => postgres.stop());
-  const figures = await killServers(t, url, [
-    { who: 'new', at: 'accepting_agents' },
-    { who: 'old', at: 'accepting_agents' },
-  ]);
-  for (const line of figures) t.diagnostic(line);
+  for (const line of await killServers(t, url, [{ who: 'old', at: 'accepting_agents' }])) t.diagnostic(line);
 });

@@ -19,6 +19,8 @@ export type Message = (typeof MESSAGES)[number];
 /** From the end of a server until its clients are served again, without a process that supervises it. */
 const SERVED_AGAIN_MS = 30_000;
 
+const FAILED = 'no other process took over: this one goes on';
+
 export interface Kill {
   readonly who: 'new' | 'old';
   readonly at: Message;
@@ -54,18 +56,20 @@ export async function killServers(
     t.after(() => load.stop());
     await load.more(5);
     writeFileSync(file, `${who} ${at}`);
-    const before = world.say('no other process took over: this one goes on').length;
+    const before = world.say(FAILED).length;
     const known = started().length;
     process.kill(pid, 'SIGUSR2');
     if (who === 'new') {
-      while (world.say('no other process took over: this one goes on').length === before) await sleep(5);
+      while (world.say(FAILED).length === before) await sleep(5);
       await load.more(10);
       await load.stop();
       if (at !== 'agents_here') assert.deepEqual(load.failures, [], name);
       // It may serve visitors already.
       else figures.push(`${name}: ${load.failures.length} failed`);
     } else {
-      while (isAlive(pid)) await sleep(2);
+      const failed = (): boolean => world.say(FAILED).length > before;
+      while (isAlive(pid) && !failed()) await sleep(2);
+      assert.ok(!failed(), `${name}: the handover failed: ${JSON.stringify(world.say(FAILED).at(-1))}`);
       const killedMs = performance.timeOrigin + performance.now();
       await Promise.race([load.more(10), sleep(SERVED_AGAIN_MS)]);
       await load.stop();

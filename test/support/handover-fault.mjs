@@ -21,5 +21,5 @@ if (isMainThread && takesOver !== undefined) {
 function at(step) {
   const fault = existsSync(file) ? readFileSync(file, 'utf8') : '';
   if (fault === `new ${step}`) process.kill(process.pid, 'SIGKILL');
-  if (fault === `old ${step}`) process.kill(process.ppid, 'SIGKILL');
+  if (fault === `old ${step}` && process.ppid !== 1) process.kill(process.ppid, 'SIGKILL');
 }

@@ -45,7 +45,7 @@ export class ReservedNames {
         return taken(`${host} is held by ${who}: stop that one first, or use another name`);
       }
       const reason = 'another agent took over its name or port because this one no longer responded';
-      await life().end(other, 'ERR_POSTERN_AGENT_REPLACED', reason);
+      await life().end(other, 'ERR_POSTERN_AGENT_REPLACED', reason, other.isSentAway);
       return null;
     }
     if (!other.reserved.delete(reserved.id)) return null;
