@@ -1,12 +1,14 @@
+import { PosternError } from '../lib/errors.ts';
 import type { JsonObject } from '../lib/json.ts';
 import type { RecordReader } from '../replica/record-reader.ts';
-import { refuseWithout } from '../resources/errors.ts';
+import { type MissingScope, refuseWithout } from '../resources/errors.ts';
 import type { Principal } from '../resources/operation.ts';
 import { earlierDocument } from '../store/pending-change.ts';
 import type { Catalog } from './catalog.ts';
 import type { CompiledResource } from './compiled.ts';
 import type { DocumentsContext } from './documents-context.ts';
 import { configOf } from './record-puts.ts';
+import { hasAllScopes } from './scopes.ts';
 
 export interface Change {
   readonly principal: Principal;
@@ -42,12 +44,29 @@ export function authorize(
   const { replica: reader, settings, catalog } = context;
   const about = { id, reader, settings, eventTypes: catalog.eventTypes };
   const refuse = (from: JsonObject | null): void =>
-    refuseWithout(resource.authorize?.(principal, config as never, from as never, about) ?? null);
+    refuseWithout(missingFor(() => resource.authorize?.(principal, config as never, from as never, about), change));
   refuse(previous);
   if (id === null || resource.authorize === undefined) return;
   const { kind } = resource;
   const doc = earlierDocument(reader, { kind, id });
   if (doc !== null) refuse(configOf(compiled, { kind, id, parent: null, revision: 0, doc, secrets: null }));
+}
+
+/** A record that cannot be read may give anything: who has all scopes may delete it, which is the way out. */
+function missingFor(
+  ask: () => MissingScope | null | undefined,
+  { principal, id, config }: Change,
+): MissingScope | null {
+  try {
+    return ask() ?? null;
+  } catch (error) {
+    if (error instanceof PosternError || id === null || config !== null) throw error;
+    if (hasAllScopes(principal)) return null;
+    return {
+      scope: '*',
+      message: `the stored record ${id} cannot be read, so it is not known what it gives: use a key with all scopes to delete it`,
+    };
+  }
 }
 
 /** The part that depends on data only in the store. Runs before the change is attempted. */

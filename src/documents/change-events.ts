@@ -1,4 +1,5 @@
 import { rfc3339 } from '../lib/clock.ts';
+import { PosternError } from '../lib/errors.ts';
 import type { JsonObject } from '../lib/json.ts';
 import type { RecordReader } from '../replica/record-reader.ts';
 import type { Principal } from '../resources/operation.ts';
@@ -58,7 +59,24 @@ export function changeEvent(
     account_id: ports.accountId,
     // A local operator acts without an API key.
     principal: subject.principal.apiKeyId === '' ? null : { ...ports.renderer.ref(subject.principal.apiKeyId) },
-    object: ports.renderer.resource(compiled, subject.record, reader, EVENT_VIEW),
+    object: objectOf(compiled, verb, subject.record, reader, ports),
   };
   return [{ id, type, createdAtMs, payload, isUncertain: isWanted === 'unknown' }];
+}
+
+/** A record that cannot be read must be deletable: then the event names it only. */
+function objectOf(
+  compiled: CompiledResource,
+  verb: string,
+  record: StoredRecord,
+  reader: RecordReader,
+  { renderer }: ChangeEventPorts,
+): JsonObject {
+  try {
+    return renderer.resource(compiled, record, reader, EVENT_VIEW);
+  } catch (error) {
+    const isUnreadable = error instanceof PosternError && error.code === 'ERR_POSTERN_STORE_CORRUPT';
+    if (verb !== 'deleted' || !isUnreadable) throw error;
+    return { ...renderer.refOf(compiled, record) };
+  }
 }

@@ -38,6 +38,7 @@ import { requireRecord, requireUnder } from './require-record.ts';
 import { hasAllScopes, viewOf } from './scopes.ts';
 import { clearedSecretsIn, withoutUnsentSecrets } from './secret-fields.ts';
 import { answerWrite } from './state-of-commit.ts';
+import { readingLive } from './unreadable-record.ts';
 
 /** The resource that a request addresses, and its parent in the path. */
 export interface ResourceAddress {
@@ -212,7 +213,8 @@ export class Documents implements DocumentsPort {
     const found =
       parentId === null ? reader.page(compiled.kind, query) : reader.pageOfParent(compiled.kind, parentId, query);
     const records = found.slice(0, page.limit);
-    const live = await compiled.resource.live?.read(records, this.#context.ports());
+    const { live: fields } = compiled.resource;
+    const live = fields && (await readingLive(fields, records, this.#context.ports()));
     const view = viewOf(principal);
     const items = records.map((record) => ({
       ...this.#context.renderer.resource(compiled, record, reader, view),
@@ -369,7 +371,8 @@ export class Documents implements DocumentsPort {
     reader: RecordReader = this.reader,
   ): Promise<OperationResult> {
     const body = this.#context.renderer.resource(compiled, record, reader, view);
-    const live = await compiled.resource.live?.read([record], this.#context.ports());
+    const { live: fields } = compiled.resource;
+    const live = fields && (await readingLive(fields, [record], this.#context.ports()));
     const etag = highestRevision(compiled, record, reader);
     const hasLiveFields = live !== undefined;
     const whole = { body: { ...body, ...live?.get(record.id) }, etag, hasLiveFields };

@@ -14,6 +14,7 @@ import type { RecordKey, StoredRecord } from '../store/store.ts';
 import type { Catalog } from './catalog.ts';
 import type { CompiledModule, CompiledResource } from './compiled.ts';
 import { joinSecrets, masked } from './secret-fields.ts';
+import { readingRecord } from './unreadable-record.ts';
 
 /** Which secrets the reader may see. */
 export interface View {
@@ -52,6 +53,10 @@ export class Renderer {
 
   /** A resource as GET shows it, with modules and inline children, without live fields. */
   resource(compiled: CompiledResource, record: StoredRecord, reader: RecordReader, view: View): JsonObject {
+    return readingRecord(record, () => this.#resource(compiled, record, reader, view));
+  }
+
+  #resource(compiled: CompiledResource, record: StoredRecord, reader: RecordReader, view: View): JsonObject {
     const { resource } = compiled;
     const body: Record<string, JsonValue> = { ...this.refOf(compiled, record) } as Record<string, JsonValue>;
     body['created_at'] = record.doc['created_at'] ?? '';
@@ -74,8 +79,10 @@ export class Renderer {
   }
 
   module(module: CompiledModule, record: StoredRecord, view: View): JsonObject {
-    const config = joinSecrets(record.doc, record.secrets, module.secretFields);
-    return { ...this.#config(module.config, config, view), ...module.module.constants?.values };
+    return readingRecord(record, () => {
+      const config = joinSecrets(record.doc, record.secrets, module.secretFields);
+      return { ...this.#config(module.config, config, view), ...module.module.constants?.values };
+    });
   }
 
   /** The fields of one document, without its modules and children. */

@@ -32,6 +32,11 @@ const WRONG: readonly (JsonValue | undefined)[] = [
   { a: { b: [null] } },
 ];
 const PER_COMMIT = 500;
+const PATHS = {
+  event_subscription: 'event_subscriptions',
+  certificate_authority: 'certificate_authorities',
+  user_account: 'user_accounts',
+};
 
 async function dataDirWith(make: (records: readonly StoredRecord[]) => readonly RecordPut[]): Promise<{
   readonly dataDir: string;
@@ -135,4 +140,42 @@ suite('records that the API would not have written', () => {
       assert.equal((await edge.ask(refusing.host)).status, 503);
     });
   }
+
+  test('operations that meet one name it, and who has all scopes may delete it', async (t) => {
+    const spoil: Readonly<Record<string, JsonObject>> = {
+      event_subscription: { sources: null },
+      certificate_authority: { crl_mode: null, crl_pem: 'x' },
+      user_account: { groups: 'x', email: null },
+    };
+    const { dataDir, puts } = await dataDirWith((records) => {
+      const byId = new Map(records.map((record) => [record.id, record]));
+      return Object.entries(spoil).flatMap(([kind, wrong]) => {
+        const record = records.find((each) => each.kind === kind) ?? assert.fail(`no ${kind}`);
+        return Object.keys(wrong).flatMap((name) =>
+          [null, 7, 'x', {}, [7]].flatMap((value) => besides(record, { ...record.doc, [name]: value }, byId)),
+        );
+      });
+    });
+    const { world } = await EdgeWorld.open(t, { ...FURNISHED_ENV, POSTERN_API_RATE_LIMIT: '0' }, { dataDir });
+    const named = new Set<string>();
+    for (const list of Object.values(PATHS)) {
+      for (const { id, kind } of puts.filter((put) => PATHS[put.kind as keyof typeof PATHS] === list)) {
+        for (const [method, path] of [
+          ['GET', `/${list}?limit=100`],
+          ['GET', `/${list}/${id}`],
+          ['DELETE', `/${list}/${id}`],
+        ] as const) {
+          const { status, body } = await world.api(method, path);
+          assert.notEqual(status, 500, `${method} ${path} (${kind})`);
+          if (status !== 503) continue;
+          assert.equal(body.error_code, 'ERR_POSTERN_STORE_CORRUPT');
+          assert.match(body.msg, /the stored record \w+ \(\w+\) cannot be read/);
+          named.add(`${method} ${list}`);
+        }
+        assert.equal((await world.api('GET', `/${list}/${id}`)).status, 404, `${id} is deleted`);
+      }
+      assert.equal((await world.api('GET', `/${list}?limit=100`)).status, 200);
+    }
+    assert.ok(named.has('GET event_subscriptions') && named.has('GET certificate_authorities'), [...named].join());
+  });
 });
