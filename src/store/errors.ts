@@ -39,7 +39,8 @@ export const storeErrors = errorTable({
   },
   ERR_POSTERN_STORE_CORRUPT: {
     status: 503,
-    explanation: 'The store contains data that Postern did not write. If the message names a record, delete it and create it again. Otherwise restore a backup.',
+    explanation:
+      'The store contains data that Postern did not write. If the message names a record, delete it and create it again. Otherwise restore a backup.',
   },
   ERR_POSTERN_STORE_GONE: {
     status: 503,
