@@ -315,6 +315,28 @@ test('config check shows what containers get, and finds what could be meant othe
   assert.match(ssh.ok ? '' : (ssh.problems[0] ?? ''), /unix:\/\/\/PATH or tcp:\/\/HOST:PORT/);
 });
 
+test('durations of modules have units, and a number without one is in seconds', () => {
+  const config = (value: string) =>
+    examineAgentConfig(
+      `version: 2\ntunnels:\n  a:\n    addr: 1\n    proto: http\n    circuit_breaker:\n      error_threshold_percentage: 0.5\n      tripped_duration: ${value}\n`,
+      'f',
+    );
+  for (const [value, seconds] of [
+    ['90', 90],
+    ['90s', 90],
+    ['1m30s', 90],
+    ['"90"', 90],
+  ] as const) {
+    const reading = config(value);
+    assert.ok(reading.ok, value);
+    assert.equal(reading.config.tunnels[0]?.modules['circuit_breaker']?.['tripped_duration'], seconds, value);
+  }
+  for (const value of ['soon', '250ms', '1.5', '90 s', '-1s']) {
+    const reading = config(value);
+    assert.match(reading.ok ? value : (reading.problems[0] ?? ''), /^f:8: .*tripped_duration must be a duration.*90s/);
+  }
+});
+
 test('config check lists all problems, and start the first', async () => {
   const files = { 'postern-agent.yaml': 'version: 1\nauthtokn: x\ntunnels: 5\n' };
   const world = new AgentWorld({ files });
