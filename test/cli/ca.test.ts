@@ -45,6 +45,22 @@ suite('postern ca', () => {
     assert.match(other.err, /has internal CAs for apps\.test: set --domain to one of them/);
   });
 
+  test('prints the CAs of all domains that the server had, unless one is named or one alone is to be trusted', async (t) => {
+    const dataDir = await tempDir(t);
+    const first = await openInternalCa({ dataDir, domain: 'localhost', clock: systemClock });
+    const second = await openInternalCa({ dataDir, domain: 'apps.test', clock: systemClock });
+    const settings = ['--data-dir', dataDir];
+    const out = `${second.domainCaPem}${first.domainCaPem}${second.otherCaPem}`.trimEnd();
+    assert.equal((await run('ca', 'print', ...settings)).out, out);
+    for (const args of [['trust-hint'], ['print', '--domain-only']]) {
+      const { code, err } = await run('ca', ...args, ...settings);
+      assert.equal(code, 2);
+      assert.match(err, /internal CAs for apps\.test, localhost: set --domain to the domain of the server/);
+    }
+    const named = await run('ca', 'print', '--domain-only', ...settings, '--domain', 'apps.test');
+    assert.equal(named.out, second.domainCaPem.trimEnd());
+  });
+
   test('explains how to trust it, with its real path, and no line that a shell would misread', async (t) => {
     const dataDir = join(await tempDir(t), "it's here");
     const ca = await openInternalCa({ dataDir, domain: 'apps.test', clock: systemClock });

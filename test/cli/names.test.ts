@@ -35,6 +35,9 @@ suite('names instead of ids', () => {
       [admin, ['routes', 'get', 'app.example.com/admin']],
       [root, ['routes', 'get', '--id', 'app.example.com/']],
       [admin, ['routes', 'get', '--edge', 'app.example.com', '/admin']],
+      // One value for $ROUTE, for requests that name the edge in their path and for those that do not.
+      [admin, ['routes', 'get', '--edge', 'app.example.com', 'app.example.com/admin']],
+      [root, ['routes', 'get', '--edge', edge, 'app.example.com/']],
       [admin, ['routes', 'get', 'the shop', '/admin']],
       [admin, ['routes', 'get', edge, admin]],
       [backend, ['static-backends', 'get', 'web']],

@@ -27,7 +27,11 @@ test('the tutorial for two colleagues can be followed as written, in three comma
 
   const folder = await checkout();
   const bin = join(folder, 'bin', 'postern.mjs');
-  const server = startServerProcess({ after }, 'postern-data', { cwd: folder, launcher: bin, args: flags.split(' ') });
+  const server = startServerProcess({ after }, 'postern-data', {
+    cwd: folder,
+    launcher: bin,
+    args: flags.replace('0.0.0.0:7443', '127.0.0.1:0').split(' '),
+  });
   const ready = await server.ready();
   const service = createServer((_request, response) => response.end('hello'));
   await new Promise<void>((resolve) => service.listen(0, '127.0.0.1', resolve));

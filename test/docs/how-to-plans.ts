@@ -35,14 +35,9 @@ mkdir -p image/etc/postern image/var/lib/private/postern image/var/lib/other; ln
 touch image/etc/postern/agent.yaml
 sudo postern service install; sudo postern service install agent`;
 
-/** The new program is the same one here, and the service's files are in an image. */
-const UPGRADE = `mkdir -p image/etc/postern; echo 'POSTERN_REGION="eu"' > image/etc/postern/postern.env
-printf '#!/bin/sh\\nexec node bin/postern.mjs "$@"\\n' > postern-new; chmod +x postern-new
-sudo() {
-  if [ "$1" != sh ]; then return; fi
-  local words=("\${@//\\/etc\\/postern/./image/etc/postern}")
-  "\${words[@]//\\/var\\/lib\\/postern/postern-data}"
-}`;
+/** The new program is the same one here. */
+const UPGRADE = `printf '#!/bin/sh\\nexec node bin/postern.mjs "$@"\\n' > postern-new; chmod +x postern-new
+sudo() { :; }`;
 
 /** Requests of the test itself: the CLI would take ten times as long. */
 const request = `request() {
@@ -50,14 +45,15 @@ const request = `request() {
     -H 'Content-Type: application/json' \${3:+-d "$3"}
 }`;
 
-/** An edge that pages call "your edge". */
+/** An edge of the reader, who types its names as the pages say. */
 const ownEdge = (host: string): string => `${postern}
 ${request}
 create() { request POST "$1" "$2" | grep -o '"id":"'"$3"'_[^"]*' | head -n 1 | cut -d '"' -f 4; }
 BACKEND=$(create /backends/http_response '{"body":"ok"}' bkdhr)
-EDGE=$(create /edges/https '{"hostports":["${host}:7443"]}' edghts)
-ROUTE=$(create "/edges/https/$EDGE/routes" '{"match_type":"path_prefix","match":"/","backend":{"backend_id":"'"$BACKEND"'"}}' edghtsrt)`;
-const withoutEdge = 'request DELETE "/edges/https/$EDGE"';
+EDGE_ID=$(create /edges/https '{"hostports":["${host}:7443"]}' edghts)
+create "/edges/https/$EDGE_ID/routes" '{"match_type":"path_prefix","match":"/","backend":{"backend_id":"'"$BACKEND"'"}}' edghtsrt
+EDGE=${host} ROUTE=${host}/`;
+const withoutEdge = 'request DELETE "/edges/https/$EDGE_ID"';
 
 export const howToPlans: Readonly<Record<string, Plan>> = {
   'docs/how-to/back-up-and-restore.md': {
@@ -99,10 +95,11 @@ export const howToPlans: Readonly<Record<string, Plan>> = {
     ],
   },
   'docs/how-to/use-a-circuit-breaker.md': {
+    setup: ownEdge('breaker.localhost'),
     blocks: [{ run: /volume_threshold +20/ }, { run: /closed/ }, { run: /state +closed/ }],
   },
   'docs/how-to/get-alerts.md': {
-    blocks: [{ run: quiet }, { skip: 'test/alerts dismisses an alert' }, { run: /alert_raised\.v0/ }],
+    blocks: [{ run: quiet }, { run: /alert_raised\.v0/ }],
   },
   'docs/how-to/try-a-risky-change.md': {
     blocks: [
@@ -163,12 +160,12 @@ export const howToPlans: Readonly<Record<string, Plan>> = {
   'docs/how-to/use-several-cores.md': { alsoRunBy: 'test/workers', blocks: [{ run: /workers: "?auto/ }] },
   'docs/how-to/redirect-visitors.md': {
     alsoRunBy: 'test/edge/modules/redirect.test.ts',
-    setup: ownEdge('www.localhost'),
+    setup: ownEdge('example.com'),
     blocks: [
-      { run: /"?status_code"?:? *301/ },
+      { run: /status_code=301/ },
       { run: /outcome {2}301 to https:\/\/example\.com\/shop\?item=1/ },
       { run: /item-/ },
-      { run: /"?match"?:? *"?\/api\// },
+      { run: /match=\/api\// },
     ],
   },
   'docs/how-to/change-which-headers-pass.md': { alsoRunBy: 'test/edge/headers', blocks: [{ run: /x-forwarded-\*/ }] },
@@ -332,7 +329,6 @@ export const howToPlans: Readonly<Record<string, Plan>> = {
     setup: `${postern}\n${UPGRADE}`,
     blocks: [
       { run: /migration +none: the store has schema version \d+/ },
-      { run: /migration +none[\s\S]*no problems/ },
       { run: /backed up \d+ records/ },
       { run: quiet },
       { custom: runDoctor },
@@ -416,14 +412,17 @@ async function deleteData({ text }: ShellBlock, { terminal }: PageRun): Promise<
 async function printProxyConfig({ page, text }: ShellBlock, { reader, terminal }: PageRun): Promise<void> {
   const yaml = /^```yaml\n([\s\S]*?)^```$/m.exec(readPage(page))?.[1] ?? '';
   await writeFile(join(reader.folder, 'postern-server.yaml'), yaml);
-  assert.match(await terminal.run(text), /trusted_proxies: \[?10\.0\.0\.0\/8[\s\S]*edge_host_ports: \["?443/);
+  assert.match(await terminal.run(text), /trusted_proxies: \["?10\.0\.0\.0\/8[\s\S]*edge_host_ports: \["?443/);
 }
 
 async function printBalancedConfig({ page, text }: ShellBlock, { reader, terminal }: PageRun): Promise<void> {
   const [, yaml = ''] = Array.from(readPage(page).matchAll(/^```yaml\n([\s\S]*?)^```$/gm), ([, block]) => block);
   await writeFile(join(reader.folder, 'postern-balanced.yaml'), yaml);
   const printed = await terminal.run(text);
-  assert.match(printed, /edge_listen: \[0\.0\.0\.0:443, "\[::\]:443"\][\s\S]*proxy_protocol_from: \[10\.0\.0\.5\/32/);
+  assert.match(
+    printed,
+    /edge_listen: \["?0\.0\.0\.0:443"?, "\[::\]:443"\][\s\S]*proxy_protocol_from: \["?10\.0\.0\.5\/32/,
+  );
 }
 
 async function presentCertificate({ text }: ShellBlock, { terminal }: PageRun): Promise<void> {

@@ -97,7 +97,9 @@ export class Reader {
 
   /** A block with this machine's ports. */
   adapt(text: string): string {
-    return text.replaceAll(/\b(3000|3001|3002|7090)\b/g, (port) => this.#ports.get(port) ?? port);
+    return text
+      .replaceAll('http://127.0.0.1:7080', this.ready.base_url)
+      .replaceAll(/\b(3000|3001|3002|7090)\b/g, (port) => this.#ports.get(port) ?? port);
   }
 
   /** Follows a page from top to bottom. The plan has one entry for each of its blocks. */

@@ -2,7 +2,7 @@ import { signal } from '@preact/signals';
 
 /**
  * In the local storage, which all tabs of this origin share, and no other port of the host: one login is enough for all
- * of them. Without the cookie, which no script can read, the token is worth nothing.
+ * of them. Without the cookie, which no script can read, the token is useless.
  */
 const STORED_AS = 'postern-console-token';
 

@@ -1,11 +1,11 @@
-import { isOn, type ParsedFlags } from '../../lib/flags.ts';
+import { isOn, type ParsedFlags, usage } from '../../lib/flags.ts';
 import type { Command } from '../command.ts';
 import { type CommandSyntax, INVALID_USAGE, SETTINGS_EXIT_CODE } from '../command-syntax.ts';
 import { parseCommand } from '../parse-command.ts';
 import { serverSettings } from '../server-settings.ts';
 import { settingsGroup } from '../settings-group.ts';
 import { switchFlag } from '../shared-flags.ts';
-import type { CaPorts, WhichCa } from './ca-ports.ts';
+import type { CaCertificate, CaPorts, WhichCa } from './ca-ports.ts';
 import { trustHint } from './trust-hint.ts';
 
 const SYNTAX: CommandSyntax = {
@@ -40,11 +40,21 @@ export function createCaCommand(ports: CaPorts): Command {
       const { subcommand, flags } = parsed;
       const { config, sources } = await serverSettings(flags, context);
       const read = (which: WhichCa) => ports.read(config, which, sources.domain !== 'default');
-      if (subcommand === 'trust-hint') context.print(trustHint(await read('domain')));
-      else for (const which of printed(parsed)) context.print((await read(which)).pem.trimEnd());
+      if (subcommand === 'trust-hint') context.print(trustHint(onlyOf(await read('domain'))));
+      else if (isOn(parsed, 'domain-only') && !isOn(parsed, 'other'))
+        context.print(onlyOf(await read('domain')).pem.trimEnd());
+      else for (const which of printed(parsed)) for (const { pem } of await read(which)) context.print(pem.trimEnd());
       return 0;
     },
   };
+}
+
+/** For the trust store of a machine: nobody should add the CA of a domain that the server no longer has. */
+function onlyOf(found: readonly CaCertificate[]): CaCertificate {
+  const [only, ...others] = found;
+  if (only !== undefined && others.length === 0) return only;
+  const domains = found.map(({ domain }) => domain).join(', ');
+  throw usage(`this data directory has internal CAs for ${domains}: set --domain to the domain of the server`);
 }
 
 function printed(parsed: ParsedFlags): readonly ('domain' | 'other')[] {

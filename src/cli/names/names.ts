@@ -35,8 +35,10 @@ export class Names {
   async idIn(path: string, name: string, params: Readonly<Record<string, string>> = {}): Promise<string> {
     const collection = this.#collections.find((each) => each.path === path && each.listKey !== 'sources');
     if (isId(name) || collection === undefined) return name;
-    const items = await this.#read(collection, params);
-    return this.#only(name, kindText(collection.kind), items.map(namedItem))?.id ?? name;
+    const items = (await this.#read(collection, params)).map(namedItem);
+    const what = kindText(collection.kind);
+    const found = this.#only(name, what, items) ?? this.#only(name, what, await this.#routesOf(collection, params));
+    return found?.id ?? name;
   }
 
   /** The id of an object of one of these kinds. */
@@ -71,6 +73,12 @@ export class Names {
   async #routes(): Promise<readonly NamedItem[]> {
     const edges = this.#collections.find(({ kind }) => kind === 'https_edge');
     return edges === undefined ? [] : (await this.#read(edges)).flatMap(namedRoutes);
+  }
+
+  /** The routes of an edge that is given beside them: `host/path` names them too. */
+  async #routesOf({ kind }: Collection, params: Readonly<Record<string, string>>): Promise<readonly NamedItem[]> {
+    if (kind !== 'https_edge_route') return [];
+    return (await this.#routes()).filter(({ edgeId }) => edgeId === params['edge_id']);
   }
 
   #read({ path, listKey }: Collection, params: Readonly<Record<string, string>> = {}): Promise<readonly JsonObject[]> {

@@ -49,7 +49,7 @@ const SYNTAX: CommandSyntax = {
         PRINT,
       ],
     },
-    { name: 'disable', operands: PERSON, about: 'end all logins of a person, and let them log in no more' },
+    { name: 'disable', operands: PERSON, about: 'end all logins of a person, and block their login' },
     { name: 'enable', operands: PERSON, about: 'let a disabled person log in again' },
     { name: 'sign-out', operands: PERSON, about: 'end all logins of a person; their passkeys stay' },
     {

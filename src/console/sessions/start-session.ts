@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import type { SignedIn } from '../../resources/console-session-record.ts';
 import type { ConsoleSessions, StartedSession } from './console-sessions.ts';
 
-/** Starts a new session for every login: the cookie that the browser had before is worth nothing afterwards. */
+/** Starts a new session for every login: the cookie that the browser had before is invalid afterwards. */
 export function startSession(
   sessions: ConsoleSessions,
   logger: Pick<Logger, 'info'>,
