@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { MOUNTING_REFUSED, mountSmallDisk } from '../../test/store/small-disk.ts';
 import { tempDir } from '../../test/support/temp-dir.ts';
 import { prepareDataDir } from './prepare-data-dir.ts';
 
@@ -10,4 +12,13 @@ test('a data directory that is a file, or is inside one, is named as that', asyn
   await writeFile(file, '');
   for (const path of [file, join(file, 'inside')])
     await assert.rejects(prepareDataDir(path), /is a file and not a directory\). Set another with data_dir/);
+});
+
+test('a data directory on a file system that is mounted read-only is named as that', async (t) => {
+  const disk = mountSmallDisk(t, 1);
+  if (disk === null || spawnSync('mount', ['-o', 'remount,ro', disk]).status !== 0) {
+    t.skip(MOUNTING_REFUSED);
+    return;
+  }
+  await assert.rejects(prepareDataDir(disk), /is mounted read-only.*Mount it read-write/);
 });

@@ -12,7 +12,10 @@ export async function prepareDataDir(path: string): Promise<void> {
   } catch (cause) {
     const code = failureCode(cause, 'error');
     const why = NOT_A_DIRECTORY.has(code) ? 'it, or a part of its path, is a file and not a directory' : code;
-    const message = `cannot use the data directory ${path} (${why}). Set another with data_dir (POSTERN_DATA_DIR)`;
+    const message =
+      code === 'EROFS'
+        ? `cannot use the data directory ${path}: its file system is mounted read-only. A server that ran goes on, but none can start there. Mount it read-write after you have checked its disk`
+        : `cannot use the data directory ${path} (${why}). Set another with data_dir (POSTERN_DATA_DIR)`;
     throw storeErrors.create('ERR_POSTERN_DATA_DIR', message, { cause });
   }
 }
