@@ -40,7 +40,8 @@ export function planEntry(wanted: WantedEdge, edgeId: string, route: HttpsEdgeRo
 }
 
 /** What the form does not know stays, such as the name of the area. */
-function passwordsBody(passwords: readonly WantedPassword[], { basic_auth: former }: HttpsEdgeRoute): JsonObject {
+function passwordsBody(passwords: readonly WantedPassword[], route: HttpsEdgeRoute): JsonObject {
+  const former = route[PASSWORD_MODULE];
   const users = passwords.map(({ username, password }) => ({ username, password }));
   if (former === null) return { users };
   const { realm, options_passthrough } = former;
