@@ -124,7 +124,7 @@ suite(PAGE, () => {
     const bare = { HOME: join(folder, 'empty'), POSTERN_DATA_DIR: join(folder, 'empty') };
     quoted('is signed by an authority that is not trusted', await printed(agent(...token, ...gateway), bare));
     const trusting = (...args: string[]) => printed(agent(...gateway, '--root-ca', cas, ...args), bare);
-    quoted('this server does not know the authtoken', await trusting(...token));
+    quoted('this server does not know the agent token', await trusting(...token));
     const data = { POSTERN_DATA_DIR: join(folder, 'postern-data') };
     const create = startPostern(cleanup, {
       ...{
