@@ -1,5 +1,19 @@
 import { messageOf } from '../lib/error-text.ts';
+import { PosternError } from '../lib/errors.ts';
 import type { CommandContext } from './command.ts';
+
+const EXIT_FAILED = 1;
+const EXIT_USAGE = 2;
+/** EX_CONFIG of sysexits.h: the units of `postern service` do not start such a process again. */
+const EXIT_SETTINGS = 78;
+const USAGE_CODES = new Set(['ERR_POSTERN_USAGE', 'ERR_POSTERN_COMMAND']);
+const SETTINGS_CODES = new Set([
+  'ERR_POSTERN_AGENT_CONFIG',
+  'ERR_POSTERN_CONFIG_FILE',
+  'ERR_POSTERN_CONFIG_TOGETHER',
+  'ERR_POSTERN_CONFIG_UNKNOWN',
+  'ERR_POSTERN_CONFIG_VALUE',
+]);
 
 /** One line that says what to do; the stack only if details were requested. */
 export function problemText(error: unknown, args: readonly string[], env: CommandContext['env']): string {
@@ -17,4 +31,12 @@ function oneLine(text: string): string {
 function flagValue(args: readonly string[], flag: string): string {
   const index = args.findIndex((arg) => arg === flag || arg.startsWith(`${flag}=`));
   return index === -1 ? '' : `${args[index]} ${args[index + 1] ?? ''}`;
+}
+
+/** With which code a command ends that fails with this error. */
+export function exitCodeOf(error: unknown): number {
+  if (!(error instanceof PosternError)) return EXIT_FAILED;
+  if (USAGE_CODES.has(error.code)) return EXIT_USAGE;
+  // A cause is a file that could not be read: it may be there a moment later.
+  return SETTINGS_CODES.has(error.code) && error.cause === undefined ? EXIT_SETTINGS : EXIT_FAILED;
 }

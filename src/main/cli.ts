@@ -1,8 +1,7 @@
 import { isatty } from 'node:tty';
 import { type CommandContext, isHelp } from '../cli/command.ts';
-import { problemText } from '../cli/problem-text.ts';
+import { exitCodeOf, problemText } from '../cli/problem-text.ts';
 import type { InstalledServer } from '../cli/service/installed-server.ts';
-import { PosternError } from '../lib/errors.ts';
 import { tuneRuntime } from '../lib/process/tune-runtime.ts';
 import { terminalSafe } from '../lib/text/terminal-safe.ts';
 import { COMMANDS } from './commands/command-list.ts';
@@ -10,19 +9,7 @@ import { findCommand, overview } from './commands/overview.ts';
 import { exitIfInterrupted, onInterrupt, waitingPrinter } from './commands/own-process.ts';
 import { programVersion } from './version.ts';
 
-const EXIT_FAILED = 1;
-const EXIT_USAGE = 2;
-/** EX_CONFIG of sysexits.h: the units of `postern service` do not start such a process again. */
-const EXIT_SETTINGS = 78;
 const VERSION_WORDS = ['version', '--version', '-V'];
-const USAGE_CODES = new Set(['ERR_POSTERN_USAGE', 'ERR_POSTERN_COMMAND']);
-const SETTINGS_CODES = new Set([
-  'ERR_POSTERN_AGENT_CONFIG',
-  'ERR_POSTERN_CONFIG_FILE',
-  'ERR_POSTERN_CONFIG_TOGETHER',
-  'ERR_POSTERN_CONFIG_UNKNOWN',
-  'ERR_POSTERN_CONFIG_VALUE',
-]);
 
 /** Called by the launcher. */
 export async function main(): Promise<void> {
@@ -77,13 +64,6 @@ export async function runCli(args: readonly string[], given: CommandContext): Pr
     context.warn(problemText(error, args, context.env));
     return exitCodeOf(error);
   }
-}
-
-function exitCodeOf(error: unknown): number {
-  if (!(error instanceof PosternError)) return EXIT_FAILED;
-  if (USAGE_CODES.has(error.code)) return EXIT_USAGE;
-  // A cause is a file that could not be read: it may be there a moment later.
-  return SETTINGS_CODES.has(error.code) && error.cause === undefined ? EXIT_SETTINGS : EXIT_FAILED;
 }
 
 /** The command and its subcommand, which the user wants help for. */

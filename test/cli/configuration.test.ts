@@ -51,6 +51,12 @@ suite('postern export', () => {
     assert.deepEqual([valid.code, valid.stdout], [0, 'the file is valid\n']);
   });
 
+  test('prints the file for --file -', async () => {
+    const { code, stdout } = await postern(['export', '--file', '-']);
+    assert.equal(code, 0);
+    assert.match(stdout, /^version: 1$/m);
+  });
+
   test('writes what a selector names, with what that refers to', async () => {
     const { stdout } = await postern(['export', '--selector', 'https_edges/first.*']);
     assert.match(stdout, /first.example.com:[\s\S]*address: "?127.0.0.1:3000/);

@@ -72,7 +72,7 @@ test('checks modes of the data directory and of its secrets', async (t) => {
 test('stops at settings that cannot be loaded', async (t) => {
   const { look } = await installation(t);
   const diagnosis = await look(['--edge-listen', 'nowhere']);
-  assert.equal(diagnosis.code, 1);
+  assert.equal(diagnosis.code, 78);
   assert.deepEqual(
     diagnosis.findings.map(({ level, check }) => `${level} ${check}`),
     ['problem settings'],

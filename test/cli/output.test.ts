@@ -204,6 +204,15 @@ suite('the key', () => {
     assert.match(elsewhere.stderr, /no API key/);
   });
 
+  test('that is missing can be made with a command that exists', async (t) => {
+    const none = join(await tempDir(t), 'none');
+    const { code, stderr } = await api(list, { env: { POSTERN_CLI_API_KEY: '', POSTERN_DATA_DIR: none } });
+    assert.equal(code, 2);
+    const [, advised = ''] = /"postern (store [^"]+)"/.exec(stderr) ?? assert.fail(stderr);
+    const help = await runCommand([...advised.split(' '), '--help']);
+    assert.match(help.stdout, /^Usage: postern store create-key/m, advised);
+  });
+
   test('of POSTERN_CLI_API_KEY and the address of POSTERN_CLI_API_URL count, whatever settings of a server say', async () => {
     const env = { POSTERN_API_KEY: 'other'.repeat(8), POSTERN_API_URL: 'http://127.0.0.1:2' };
     const own = await api(list, { env });

@@ -23,7 +23,7 @@ export async function apiAccess(parsed: ParsedFlags, context: CommandContext, so
 
 function noKey(url: string, context: CommandContext): string {
   const local = isOnThisMachine(url)
-    ? ' (neither POSTERN_DATA_DIR nor ./postern-data has a readable first-api-key: run this command in the folder of the server, or with sudo for an installed service; "postern store create-api-key" makes another key while the server is stopped)'
+    ? ' (neither POSTERN_DATA_DIR nor ./postern-data has a readable first-api-key: run this command in the folder of the server, or with sudo for an installed service; "postern store create-key" makes another key while the server is stopped)'
     : '';
   const meant =
     serverKeyVariable(context) === null

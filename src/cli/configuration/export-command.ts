@@ -18,7 +18,7 @@ const SYNTAX: CommandSyntax = {
   about:
     'Writes the configuration as YAML: edges by host name, routes by path, backends and policies by name, references by name. A secret is never written: its place has the name of an environment variable instead. API keys, credentials, tokens and managed certificates are not exported.',
   flags: [
-    fileFlag('file', 'Write to this file instead of standard output.', { aliases: ['f'] }),
+    fileFlag('file', 'Write to this file instead of standard output. - is standard output.', { aliases: ['f'] }),
     {
       name: 'selector',
       kind: 'repeated',
@@ -67,7 +67,7 @@ async function write(
   file: string | undefined,
   context: CommandContext,
 ): Promise<void> {
-  if (file === undefined) context.print(text.trimEnd());
+  if (file === undefined || file === '-') context.print(text.trimEnd());
   else await writeDurably(file, text, FILE_MODE).catch((cause: unknown) => notWritten(file, cause));
   if (secrets.length > 0) {
     context.warn(

@@ -9,6 +9,7 @@ import type { Command, CommandContext } from '../command.ts';
 import { type CommandSyntax, type FlagGroup, INVALID_USAGE, SETTINGS_EXIT_CODE } from '../command-syntax.ts';
 import { printJson } from '../output/structured-text.ts';
 import { parseCommand } from '../parse-command.ts';
+import { exitCodeOf } from '../problem-text.ts';
 import { serverSettings } from '../server-settings.ts';
 import { settingsGroup } from '../settings-group.ts';
 import { API_KEY_FILE, API_URL, ROOT_CA, switchFlag } from '../shared-flags.ts';
@@ -48,32 +49,31 @@ export function createDoctorCommand(ports: DoctorPorts): Command {
     syntax: SYNTAX,
     run: async (args, context) => {
       const parsed = parseCommand(SYNTAX, args);
-      const findings = await findingsFor(parsed, context, ports);
+      const { findings, exitCode } = await diagnosis(parsed, context, ports);
       if (isOn(parsed, 'json')) printJson(jsonReport(findings), context);
       else for (const line of textReport(findings)) context.print(line);
-      return countByLevel(findings).problem === 0 ? 0 : 1;
+      return exitCode;
     },
   };
 }
 
-async function findingsFor(
-  parsed: ParsedFlags,
-  context: CommandContext,
-  ports: DoctorPorts,
-): Promise<readonly Finding[]> {
+interface Diagnosis {
+  readonly findings: readonly Finding[];
+  readonly exitCode: number;
+}
+
+async function diagnosis(parsed: ParsedFlags, context: CommandContext, ports: DoctorPorts): Promise<Diagnosis> {
   const settings = await loaded(parsed.flags, context);
   if (!('config' in settings)) return settings;
   const { config } = settings;
   const source = createTextSource();
   await trustRootCa(parsed, source);
-  return examine({ config, url: apiUrlOf(settings), flags: parsed.flags, context, source, ports });
+  const findings = await examine({ config, url: apiUrlOf(settings), flags: parsed.flags, context, source, ports });
+  return { findings, exitCode: countByLevel(findings).problem === 0 ? 0 : 1 };
 }
 
 /** A server cannot start with invalid settings, and no other check works without them. */
-async function loaded(
-  flags: ReadonlyMap<string, string>,
-  context: CommandContext,
-): Promise<LoadedConfig | readonly Finding[]> {
+async function loaded(flags: ReadonlyMap<string, string>, context: CommandContext): Promise<LoadedConfig | Diagnosis> {
   const url = clientVariable('POSTERN_CLI_API_URL', context);
   const named = url === null ? flags : new Map([['api-url', url.value], ...flags]);
   try {
@@ -84,6 +84,6 @@ async function loaded(
     if (!(error instanceof PosternError)) throw error;
     const found = findingsOf('settings');
     found.problem(error.message, 'correct it; "postern server --print-config" shows the effective settings');
-    return found.list;
+    return { findings: found.list, exitCode: exitCodeOf(error) };
   }
 }

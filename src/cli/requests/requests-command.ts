@@ -50,7 +50,7 @@ const SYNTAX: CommandSyntax = {
   flags: [outputFlag(['table', 'json'])],
   groups: [CONNECTION],
   notes: [
-    'The id of a request is the value of the Postern-Request-Id header of its response; error pages show it. Each node keeps its last requests in memory: the setting request_history says how many.',
+    'The id of a request is the value of the Postern-Request-Id header of its response; error pages show it. Each node keeps its last requests in memory: the setting request_history says how many. request_history_file, which is on by default, also keeps those of the last hour, at most 2,000, over a restart.',
   ],
   exitCodes: API_EXIT_CODES,
 };
