@@ -4,7 +4,7 @@ import { homedir, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { Cleanup } from '../support/cleanup.ts';
 import { LAUNCHER, type PosternProcess, type ReadyLine, startServerProcess } from '../support/server-process.ts';
-import { projectRoot, type ShellBlock, shellBlocks } from './markdown.ts';
+import { projectRoot, readPage, type ShellBlock, shellBlocks } from './markdown.ts';
 import { Terminal } from './terminal.ts';
 
 /** How a block is treated: it runs in the page's terminal, in its own terminal, or not, for the given reason. */
@@ -107,6 +107,7 @@ export class Reader {
     const terminal = this.terminal({ POSTERN_CLI_API_KEY: await this.apiKey() });
     const background: Terminal[] = [];
     try {
+      await terminal.run(/^In a checkout, first run `(.+?)`\./m.exec(readPage(page))?.[1] ?? '');
       if (setup !== '') await terminal.run(setup);
       for (const [index, block] of shellBlocks(page).entries()) {
         const treatment = plan[index];

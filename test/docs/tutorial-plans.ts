@@ -14,11 +14,10 @@ const quiet = /^/;
 export const tutorialPlans: Readonly<Record<string, readonly Treatment[]>> = {
   'README.md': [
     start,
-    { run: /^\+ edge hello\.localhost:7443$/m },
     { skip: 'the command that runs this test' },
     { custom: onServer },
     { service: '3000' },
-    { run: /hello\.localhost:7443/ },
+    { run: /^\+ edge hello\.localhost:7443$/m },
     { run: /^Hello from port \d+$/m },
     { run: /enabled[\s\S]*Edges +1, with 1 route\n +hello\.localhost:7443/ },
     { custom: askApi },
@@ -29,8 +28,9 @@ export const tutorialPlans: Readonly<Record<string, readonly Treatment[]>> = {
     { run: quiet },
     { run: /You asked for \/hello/ },
     { run: /All is well\./ },
-    { run: /enabled/ },
+    { run: /enabled[\s\S]*^content-encoding: gzip$/m },
     { run: /shop\.localhost:7443[\s\S]*"https_edges":\[[\s\S]*"compression":\{/ },
+    { run: /^\S.* 200 +GET +shop\.localhost\/long/m },
     // The page's doctor uses the server's default ports; here they differ.
     { custom: runDoctor },
     { run: quiet },

@@ -47,7 +47,7 @@ suite('the README and the tutorials, followed one after another', () => {
 });
 
 test('the commands of the README and of CONTRIBUTING are those that CI runs, and exist', async () => {
-  const [start, , test] = shellBlocks('README.md');
+  const [start, test] = shellBlocks('README.md');
   assert.deepEqual([start?.text, test?.text], ['npm start\n', 'npm test\n']);
   const contributing = shellBlocks('CONTRIBUTING.md')[0]?.text ?? '';
   const ci = await readFile(join(projectRoot, '.ci', 'run'), 'utf8');
