@@ -12,7 +12,7 @@ import type { Renderer } from './renderer.ts';
 
 /** The current records; or, inside a changeset, those that its operations have staged. */
 export interface DocumentsReplica extends RecordReader {
-  /** Of all records of a kind. */
+  /** How many records of a kind there are. */
   count(kind: string): number;
   readonly revision: number;
   refresh(): Promise<void>;

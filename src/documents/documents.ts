@@ -75,7 +75,7 @@ export class Documents implements DocumentsPort {
     return this.#context.replica;
   }
 
-  /** Of all resources of a kind. */
+  /** How many resources of a kind there are. */
   count(kind: string): number {
     return this.#context.replica.count(kind);
   }

@@ -20,7 +20,7 @@ export class InstallationRequests {
   readonly #history: RequestHistory;
   readonly #questions: OtherNodes;
   readonly #threads: OwnThreads;
-  /** Of the process before this one, newest first. */
+  /** Requests of the process before this one, newest first. */
   #earlier: readonly RequestDocument[] = [];
 
   constructor(history: RequestHistory, questions: OtherNodes, threads: OwnThreads = NO_THREADS) {
@@ -51,7 +51,7 @@ export class InstallationRequests {
     return { requests: all.slice(0, limit), nodes: askedNodes(this.#questions, answers) };
   }
 
-  /** Of an earlier process of this node. They stay until as many new ones are kept. */
+  /** Takes the requests of an earlier process of this node. They stay until as many new ones are kept. */
   keepEarlier(requests: readonly JsonObject[]): void {
     this.#earlier = newestFirst(requests.filter(isRequest));
   }

@@ -25,7 +25,7 @@ export class InstallationSeries {
   readonly #questions: OtherNodes;
   readonly #threads: OwnThreads;
   readonly #clock: Clock;
-  /** Of the process before this one. */
+  /** Series of the process before this one. */
   #earlier: readonly EarlierSeries[] = [];
 
   constructor(own: TrafficSeries, questions: OtherNodes, clock: Clock, threads: OwnThreads = NO_THREADS) {
