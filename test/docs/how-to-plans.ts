@@ -140,7 +140,7 @@ export const howToPlans: Readonly<Record<string, Plan>> = {
   },
   'docs/how-to/stop-and-drain.md': {
     alsoRunBy: 'test/e2e/process/life.test.ts',
-    blocks: [{ run: /drain_delay: 12s[\s\S]*shutdown_timeout: 30s/ }],
+    blocks: [{ run: /drain_delay: "?12s[\s\S]*shutdown_timeout: "?30s/ }],
   },
   'docs/how-to/run-behind-a-proxy.md': {
     alsoRunBy: 'test/edge/proxy-protocol',
@@ -159,7 +159,7 @@ export const howToPlans: Readonly<Record<string, Plan>> = {
   },
   'docs/how-to/set-limits.md': {
     alsoRunBy: 'test/e2e/process/configuration.test.ts',
-    blocks: [{ run: /edge_request_timeout: 5m[\s\S]*edge_requests_in_flight: 2000/ }],
+    blocks: [{ run: /edge_request_timeout: "?5m[\s\S]*edge_requests_in_flight: 2000/ }],
   },
   'docs/how-to/use-several-cores.md': { alsoRunBy: 'test/workers', blocks: [{ run: /workers: "?auto/ }] },
   'docs/how-to/redirect-visitors.md': {
