@@ -133,7 +133,7 @@ export class KeptTraffic {
     requests.keepEarlier(
       others
         .filter(isRequest)
-        .filter(({ at }) => Date.parse(String(at)) >= sinceMs)
+        .filter(({ at }) => Date.parse(at as string) >= sinceMs)
         .map(shown),
     );
     series.keepEarlier(others.filter((row) => !isRequest(row)));

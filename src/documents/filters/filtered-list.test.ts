@@ -89,8 +89,7 @@ suite('an ordered list', () => {
     await assert.rejects(ask({ order_by: 'number' }), { code: 'ERR_POSTERN_INVALID_QUERY' });
     await assert.rejects(ask({ order_by: 'nothing' }), /order_by must be a field/);
     const short = filteredList({ ...things, run: (request, port) => things.run(withFirst(request, 250), port) });
-    const page = async (query: Record<string, string>) =>
-      await short.run({ query } as unknown as OperationRequest, ports);
+    const page = (query: Record<string, string>) => short.run({ query } as unknown as OperationRequest, ports);
     const first = await page({ order_by: 'number', limit: '2' });
     assert.deepEqual(numbersOf(first.body ?? {}), [1, 2]);
     assert.deepEqual(first.headers, { 'postern-count': '249' });

@@ -92,7 +92,7 @@ export class Changes implements ChangesPort {
   #headOf(head: HistoryHead): JsonObject {
     const { author } = head.note;
     const { kind, id } = author;
-    const name = kind === 'api_key' ? keyName(String(id), this.#context.replica) : String(id ?? '');
+    const name = kind === 'api_key' ? keyName(id as string, this.#context.replica) : ((id ?? '') as string);
     return { ...headOf(head), author: { ...author, name } };
   }
 

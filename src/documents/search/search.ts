@@ -65,7 +65,7 @@ export class Search implements SearchPort {
       for (const { id, doc } of users)
         await look(
           id,
-          USER_FIELDS.map((name) => String(doc[name] ?? '')),
+          USER_FIELDS.map((name) => doc[name]).filter((value) => typeof value === 'string'),
         );
       beforeId = users.at(-1)?.id ?? null;
       if (users.length < USERS_AT_ONCE) break;

@@ -74,7 +74,7 @@ export function filteredFrom(document: JsonObject): FilteredRequest {
   const { id, at, host, path, method, status, user = null, edge, route, client_address, error_code = null } = document;
   const { duration_ms: durationMs } = document;
   return {
-    ...{ id, host, path, method, status, durationMs, startedAtMs: Date.parse(String(at)) },
+    ...{ id, host, path, method, status, durationMs, startedAtMs: Date.parse(at as string) },
     ...{ userId: user, edgeId: edge, routeId: route, clientAddress: client_address, errorCode: error_code },
   } as unknown as FilteredRequest;
 }

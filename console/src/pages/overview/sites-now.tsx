@@ -5,6 +5,7 @@ import type { Document } from '../../api/use-pages.ts';
 import { DataTable } from '../../components/data-table.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { LoadedView } from '../../components/loaded-view.tsx';
+import { textOf } from '../../format/text.ts';
 import { href } from '../../router/location.ts';
 import { documentName } from '../../schema/document-name.ts';
 import { loadByIds } from '../../schema/load-by-ids.ts';
@@ -55,7 +56,7 @@ export function SitesNow() {
                 name: 'Host',
                 class: 'col-wide',
                 cell: (edge) => (
-                  <a dir="auto" href={href(`/sites/${edge['id']}`)} title={documentName(edge)}>
+                  <a dir="auto" href={href(`/sites/${textOf(edge['id'])}`)} title={documentName(edge)}>
                     {documentName(edge)}
                   </a>
                 ),

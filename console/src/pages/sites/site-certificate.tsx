@@ -48,7 +48,7 @@ async function certificateFor(host: string): Promise<Document | null> {
 
 /** When the certificate of a site expires, or that the authority of this server renews it by itself. */
 export function CertificateOf({ edge }: { edge: Document }) {
-  const host = String((edge['hostports'] as readonly unknown[] | undefined)?.[0] ?? '').replace(/:\d+$/, '');
+  const host = ((edge['hostports'] as readonly string[] | undefined)?.[0] ?? '').replace(/:\d+$/, '');
   const { data: found, isLoading } = useLoaded(`certificate ${host}`, () => certificateFor(host), EVERY_MS);
   if (found === null) return <span class="muted">{isLoading ? '…' : 'renews by itself'}</span>;
   if (typeof found['not_after'] !== 'string') return <span class="muted">{textAt(found, 'status')}</span>;
