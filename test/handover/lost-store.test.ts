@@ -71,7 +71,7 @@ suite('a handover is of one store', { timeout: TIMEOUT_MS }, () => {
     const other = join(folder, 'other');
     await writeFile(config, `data_dir: ${other}\n`);
     const refused = await restarted(t, dataDir);
-    assert.match(refused.stderr, /uses the data directory \S+one, and the settings now name \S+other.*goes on/s);
+    assert.match(refused.stderr, /uses the data directory \S+one, and the settings now name \S+other.*continues/s);
     assert.equal(refused.code, 1);
     assert.equal(existsSync(other), false);
     // A copy of the store is another one too.
