@@ -487,7 +487,7 @@ suite('postern plan and apply', () => {
     const confirmed = await postern(['confirm']);
     assert.equal(confirmed.code, 0, confirmed.stderr);
     const wrong = await postern(['apply', '-f', file, '--yes', '--confirm-within', 'soon']);
-    assert.deepEqual([wrong.code, /must be a time such as 90s/.test(wrong.stderr)], [2, true]);
+    assert.deepEqual([wrong.code, /a duration from .* such as 90s or 1h30m/.test(wrong.stderr)], [2, true]);
   });
 
   test('need an owner to prune', async () => {
