@@ -19,7 +19,7 @@ export type Message = (typeof MESSAGES)[number];
 /** From the end of a server until its clients are served again, without a process that supervises it. */
 const SERVED_AGAIN_MS = 30_000;
 
-const FAILED = 'no other process took over: this one goes on';
+const FAILED = 'no other process took over: this one continues';
 
 export interface Kill {
   readonly who: 'new' | 'old';
