@@ -27,9 +27,14 @@ export interface Facts {
   readonly alerts: readonly CheckedAlert[];
   /** Whether requests to this upstream reach the API and the console of this server. */
   readonly isOwnApi: (upstream: string) => boolean;
+  /** Why the edge may not connect to this upstream; null: it may. */
+  readonly whyForbidden: (upstream: string) => ForbiddenUpstream | null;
   /** What is wrong with the login of a route. */
   readonly logins: (routeId: string) => readonly LoginTrouble[];
 }
+
+/** An address of the server itself, or one that clouds use for their metadata. */
+export type ForbiddenUpstream = 'own_api' | 'own_listener' | 'metadata';
 
 export interface CheckedAlert {
   readonly id: string;

@@ -1,6 +1,7 @@
 import type { Check } from './check.ts';
 import type { CheckedEdge, CheckedRoute, Facts } from './facts.ts';
 import { type Finding, findingMaker, type Subject } from './finding.ts';
+import { FORBIDDEN_ADVICE, forbiddenLine } from './forbidden-upstream.ts';
 import { publicProvider } from './public-providers.ts';
 
 const found = findingMaker('routes');
@@ -9,12 +10,12 @@ const found = findingMaker('routes');
 export const routes = {
   name: 'routes',
   nouns: ['edges'],
-  *run(facts: Pick<Facts, 'edges' | 'unprepared' | 'logins' | 'isOwnApi'>): Generator<Finding | null> {
+  *run(facts: Pick<Facts, 'edges' | keyof KnownOfOwners>): Generator<Finding | null> {
     for (const edge of facts.edges) yield* checkEdge(edge, facts);
   },
 } satisfies Check;
 
-type KnownOfOwners = Pick<Facts, 'unprepared' | 'logins' | 'isOwnApi'>;
+type KnownOfOwners = Pick<Facts, 'unprepared' | 'logins' | 'isOwnApi' | 'whyForbidden'>;
 
 function* checkEdge(edge: CheckedEdge, known: KnownOfOwners): Generator<Finding | null> {
   const name = `${edge.id} (${edge.hostports[0] ?? 'no host'})`;
@@ -57,6 +58,10 @@ function checkRoute(edge: CheckedEdge, route: CheckedRoute, known: KnownOfOwners
         about,
       ),
     );
+  for (const upstream of route.upstreams) {
+    const why = known.whyForbidden(upstream);
+    if (why !== null) findings.push(found.problem(`${name}: ${forbiddenLine(upstream)}`, FORBIDDEN_ADVICE[why], about));
+  }
   const provider = route.issuer === null || route.hasAccessRules ? null : publicProvider(route.issuer);
   if (provider !== null)
     findings.push(

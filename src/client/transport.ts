@@ -154,7 +154,7 @@ export class Transport {
 function notPostern(baseUrl: string): PosternConnectionError {
   return new PosternConnectionError(
     'not_postern',
-    `${baseUrl} is not the API of a Postern server, although it answers: its response has no Postern-Operation-Id. Check the address`,
+    `${baseUrl} is not the API of a Postern server, although it answers: its response has no Postern-Operation-Id. Use the address of api_listen`,
   );
 }
 

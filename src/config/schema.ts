@@ -265,7 +265,8 @@ const ownSettings = {
     description: 'Hours to retry delivery to an unreachable destination before the delivery is dead.',
   }),
   events_suspend_days: required(duration('days', 1, 365), {
-    description: 'Days without a successful delivery after which a destination is suspended.',
+    description:
+      'Days for which deliveries must fail, at least ten attempts and none delivered, before a destination is suspended.',
   }),
   events_delivered_days: required(duration('days', 1, 3650), {
     description: 'Days to keep delivered and cancelled deliveries.',

@@ -212,7 +212,9 @@ export function createEdge(options: EdgeOptions): Edge {
       metrics.upstreamFailed(failure.phase, failure.reason);
       // It is not the upstream's failure, and has a line of its own.
       if (failure.reason === TOO_MANY_FILES) return;
-      log.warn({ request_id: exchange.id, upstream: exchange.targetName, ...failure }, 'an upstream failed');
+      const { mayHaveBeenSent, ...known } = failure;
+      const line = { request_id: exchange.id, upstream: exchange.targetName, ...known };
+      log.warn({ ...line, may_have_been_sent: mayHaveBeenSent }, 'an upstream failed');
     },
     unread: (connection, refusal) => {
       metrics.unread(refusal.status, unreadReason(refusal.code));

@@ -9,14 +9,17 @@ export const edgeErrors = errorTable({
   ERR_POSTERN_BAD_PATH: {
     status: 400,
     explanation:
-      'The path has `..` segments, broken escapes or a backslash; or programs read it differently, as they do with empty segments, on a route where something reads paths or where it may be read as the path of another route; or an upstream may interpret it as the path of a route with different access modules (`ambiguous_paths`, docs/reference/routes.md). It was not forwarded. `postern explain` says why.',
+      'The request was not forwarded, because of its path. The path has `..` segments, broken escapes or a backslash. Or programs read it differently (docs/reference/routes.md), and a route reads paths or another route could be meant. Or an upstream may take it for the path of a route with different access modules (`ambiguous_paths`). `postern explain` says why.',
   },
   ERR_POSTERN_MISDIRECTED: {
     status: 421,
     explanation:
       'The request is for a host that this connection does not serve, or the requirements of that host have changed. Open another connection.',
   },
-  ERR_POSTERN_NO_ROUTE: { status: 404, explanation: 'The edge has no route for this path.' },
+  ERR_POSTERN_NO_ROUTE: {
+    status: 404,
+    explanation: 'The edge has no route for this path, or, over plain HTTP, the server has no site with this host.',
+  },
   ERR_POSTERN_NOTHING_HERE: {
     status: 404,
     explanation:

@@ -11,6 +11,7 @@ import type { ApiHandler } from '../api/starting-api.ts';
 import { type PeerHealth, type StoreSince, verboseHealth } from '../api/verbose-health.ts';
 import type { BootstrapPort } from '../bootstrap/bootstrap.ts';
 import { bootstrapPort, OPERATOR_REQUEST } from '../bootstrap/bootstrap-port.ts';
+import type { ForbiddenUpstream } from '../checks/facts.ts';
 import { identityAddress } from '../config/identity-settings.ts';
 import type { Config } from '../config/schema.ts';
 import { openConsole } from '../console/open-console.ts';
@@ -101,6 +102,8 @@ export interface ApiDependencies {
   readonly isBackendAllowed: ModuleNetwork['isAddressAllowed'];
   /** Whether traffic to this upstream reaches this API. */
   readonly isOwnApi: (upstream: string) => boolean;
+  /** Why the edge may not connect to this upstream. */
+  readonly whyForbidden: (upstream: string) => ForbiddenUpstream | null;
   /** See DocumentsContext. */
   served(revision: number): Promise<void> | null;
   /** Text of the metrics page. Absent: the registry knows it all. */
@@ -222,6 +225,7 @@ export async function openApi(deps: ApiDependencies): Promise<OpenedApi> {
       addressLists: deps.addressLists ?? NO_LISTS,
       isAddressAllowed: deps.isAddressAllowed,
       isOwnApi: deps.isOwnApi,
+      whyForbidden: deps.whyForbidden,
       nodes: () => ports.nodes(),
       peers: () => peersOf(deps.nodes),
       online: { list: (kind, query) => ports.online.list(kind, query) },

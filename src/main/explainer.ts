@@ -29,6 +29,8 @@ export interface ExplainerDependencies
   readonly clock: Clock;
   /** All logins that have not ended. */
   readonly sessions: Pick<Store['logins'], 'listSessions'>;
+  /** Whether the edge may not connect to this upstream. */
+  readonly isForbidden: (upstream: string) => boolean;
   /** Name of this node. */
   readonly node: string;
   readonly tunnels: OnlineTunnels;
@@ -63,7 +65,7 @@ export class Explainer {
       }),
     );
     this.#ports = {
-      ...{ clock, addresses, modules: catalog.modules, tunnels: { online, mayServe } },
+      ...{ clock, addresses, modules: catalog.modules, reach: { online, mayServe, isForbidden: deps.isForbidden } },
       rules: headRules(settings, reservedNames(catalog.modules)),
       runtimeOf: (scheme) => ({
         ...{ scheme, forwarding: settings.forwarding, isTraced: tracesUrl(config) !== null },

@@ -35,7 +35,10 @@ import { moduleNetwork } from './data-plane/module-runtimes.ts';
 import { upstreamsOf } from './data-plane/route-upstreams.ts';
 
 interface ProblemsDependencies
-  extends Pick<KnownHere, 'replica' | 'config' | 'clock' | 'ref' | 'nodes' | 'peers' | 'online' | 'isOwnApi'>,
+  extends Pick<
+      KnownHere,
+      'replica' | 'config' | 'clock' | 'ref' | 'nodes' | 'peers' | 'online' | 'isOwnApi' | 'whyForbidden'
+    >,
     Pick<SharedPorts, 'hostCertificates'> {
   readonly problems: ProblemIndex;
   readonly modules: readonly Module[];

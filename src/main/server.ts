@@ -46,7 +46,7 @@ import { openDescriptorBudget } from './data-plane/descriptors.ts';
 import { followLists } from './data-plane/follow-lists.ts';
 import { createNodeMemories, MAIN_THREAD } from './data-plane/node-memories.ts';
 import { proxiedClients } from './data-plane/proxied-clients.ts';
-import { ownApi } from './data-plane/route-upstreams.ts';
+import { forbiddenUpstream, ownApi } from './data-plane/route-upstreams.ts';
 import { openServerTracing, SEND_REST_WITHIN_MS } from './data-plane/tracing.ts';
 import { openTraffic } from './data-plane/traffic.ts';
 import { type EdgeDependencies, openEdge } from './edge.ts';
@@ -192,8 +192,16 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
     nodeMemories: createNodeMemories(catalog.modules, config.moduleSettings),
     thread: MAIN_THREAD,
   };
+  const whyForbidden = forbiddenUpstream(own, isBackendAllowed);
   const explainer = opened.adopt(
-    new Explainer({ ...base, ...ofOthers, ...seen, sessions: store.logins, node: membership.self.name }),
+    new Explainer({
+      ...base,
+      ...ofOthers,
+      ...seen,
+      isForbidden: (address) => whyForbidden(address) !== null,
+      sessions: store.logins,
+      node: membership.self.name,
+    }),
     (it) => it.close(),
   );
   const circuits = new Circuits(replica, seen.nodeMemories, clock);
@@ -207,6 +215,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
     isAddressAllowed,
     isBackendAllowed,
     isOwnApi: ownApi(own, isBackendAllowed),
+    whyForbidden,
     mail: mail?.queue ?? null,
     internalCa,
     health,

@@ -183,6 +183,29 @@ suite('a route to the API of this server', () => {
   });
 });
 
+suite('a route to an address that the edge may not connect to', () => {
+  test('is a problem that says what to do', async () => {
+    const own = await TestWorld.open({ after });
+    const { host } = new URL(own.baseUrl);
+    const edge = (await own.api('POST', '/edges/https', { hostports: ['far.localhost:443'] })).body.id;
+    const cases = [
+      ['169.254.169.254:80', /may not connect to 169\.254\.169\.254/, /upstream_allow_cidrs/],
+      [host, /may not connect to 127\.0\.0\.1/, /api_behind_edge/],
+    ] as const;
+    for (const [address, message, advice] of cases) {
+      const backend = (await own.api('POST', '/backends/static', { address })).body.id;
+      const route = { match: '/', match_type: 'path_prefix', backend: { backend_id: backend } };
+      const { id } = (await own.api('POST', `/edges/https/${edge}/routes`, route)).body;
+      const { problems } = (await own.api('GET', '/problems')).body;
+      const [found] = problems.filter((each: Problem) => each.object?.id === id);
+      assert.equal(found?.severity, 'problem', address);
+      assert.match(found.message, message);
+      assert.match(found.advice, advice);
+      await own.api('DELETE', `/edges/https/${edge}/routes/${id}`);
+    }
+  });
+});
+
 suite('with 10,000 edges', () => {
   const ksuid = createKsuidSource();
   const catalog = createCatalog(resources, []);

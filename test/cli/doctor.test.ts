@@ -243,6 +243,13 @@ suite('routes and upstreams', () => {
     await world.api('DELETE', edge);
   });
 
+  test('names the upstreams that the edge may not connect to', async () => {
+    const { id } = await world.api('POST', '/backends/static', { address: '169.254.169.254:80' });
+    const [line = ''] = said(await world.examine(), 'backends', id);
+    assert.match(line, /^problem: .*the edge may not connect to 169\.254\.169\.254/);
+    await world.api('DELETE', `/backends/static/${id}`);
+  });
+
   test('reports a route without a backend, an edge without routes or hosts', async () => {
     const { edge, route, routeId } = await world.site('empty.localhost');
     await world.api('DELETE', `${route}/backend`);

@@ -60,6 +60,18 @@ suite('a request is explained', () => {
     await world.api('DELETE', exact);
   });
 
+  test('with the 502 that traffic gets, for an upstream that the edge may not connect to', async () => {
+    const api = new URL(world.world.baseUrl).port;
+    for (const address of ['169.254.169.254:80', `127.0.0.1:${api}`, `localhost:${api}`]) {
+      const forbidden = await world.site(await world.staticBackend(address));
+      const { outcome, decisions } = await explain(`https://${forbidden.host}/`);
+      assert.deepEqual(outcome, { status: 502, error_code: 'ERR_POSTERN_UPSTREAM_UNREACHABLE', targets: [] }, address);
+      assert.equal(decisions.at(-1).reason, 'forbidden_address');
+      const { status } = await world.ask(forbidden.host, '/');
+      assert.equal(status, outcome.status);
+    }
+  });
+
   test('for a name with the dot of the root, which is the same name', async () => {
     const explained = await explain(`https://${site.host}.:443/cart`);
     assert.equal(explained.route.id, site.routeId);

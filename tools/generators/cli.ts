@@ -32,7 +32,7 @@ const HEAD = `# The command line
 <!-- Generated from the syntax of the commands in src/cli by "npm run generate". Do not edit. -->
 
 \`postern help COMMAND\` prints what this page says about a command. A flag is \`--flag VALUE\` or \`--flag=VALUE\`; a switch is \`--flag\`, and \`--no-flag\`
-turns it off. Every command exits with 2 when it does not understand its arguments, and with 78 when a setting of the server or the file of an agent is wrong. \`postern completion bash\`, \`zsh\` or \`fish\` prints a completion script.
+turns it off. Every command exits with 2 when it does not understand its arguments, and with 78 when a setting of the server or the file of an agent is wrong. A file that cannot be read exits with 1, because it may be there a moment later. \`postern completion bash\`, \`zsh\` or \`fish\` prints a completion script.
 [Names and output](names-and-output.md) describes what the commands share.`;
 
 function overview(): string {
@@ -95,9 +95,11 @@ function resourceTable(): string {
   return ['| resource | verbs | |', '|---|---|---|', ...rows].join('\n');
 }
 
-/** Words in quotation marks are commands, files or values. */
+/** Words in quotation marks are commands, files or values. Code keeps its quotation marks. */
 function prose(text: string): string {
-  return text.replaceAll(/"([^"]+)"/g, '`$1`');
+  return text.replaceAll(/`[^`]*`|"([^"]+)"/g, (all: string, quoted?: string) =>
+    quoted === undefined ? all : `\`${quoted}\``,
+  );
 }
 
 function cell(text: string): string {

@@ -115,7 +115,8 @@ value counts as unset. In flags and variables, separate the items of a list with
 the file for secrets: other users of the machine can read the flags of a process.
 
 A duration is a number and a unit (\`90s\`, \`14d\`, \`250ms\`), or several, the largest first (\`1h30m\`): \`d\`, \`h\`, \`m\`, \`s\`, \`ms\`. A number without a
-unit is in the unit that the setting names. A server whose settings are wrong exits with 78.
+unit is in the unit that the setting names. A server whose settings are wrong exits with 78. A file that cannot be read exits with 1, because it
+may be there a moment later.
 
 ## The ten that matter first
 

@@ -8,7 +8,7 @@ export const LOG_FORMATS = ['text', 'json'] as const;
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const;
 
 export const CONFIG = fileFlag('config', 'Configuration file.', {
-  default: './postern-agent.yaml, then ~/.config/postern/agent.yaml',
+  default: './postern-agent.yaml, then $XDG_CONFIG_HOME/postern/agent.yaml, then ~/.config/postern/agent.yaml',
 });
 
 /** Flags for reaching the server and for output. */

@@ -5,7 +5,7 @@ import type { Command } from '../command.ts';
 import { API_EXIT_CODES, type CommandSyntax } from '../command-syntax.ts';
 
 const ABOUT =
-  'Lists what is wrong now: agents that are away, failing backends, certificates that expire or fail, stuck deliveries, disks that are nearly full, lost nodes. Short for "postern api alerts".';
+  'Lists what is wrong now: agents that are away, failing backends, open circuits, certificates that expire or fail, stuck deliveries, disks that are nearly full, too few file descriptors, lost nodes. Short for "postern api alerts".';
 
 /** A short form of two API commands. */
 export function createAlertsCommand(api: Command): Command {

@@ -41,11 +41,22 @@ const OTHER_PARAMETERS: Readonly<Record<string, { readonly hint: string; readonl
 };
 
 const QUERY_HINTS: Readonly<Record<string, string>> = {
+  filter: 'EXPRESSION',
+  order_by: 'FIELD',
+  q: 'TEXT',
+  skip: 'NUMBER',
   limit: 'NUMBER',
   before_revision: 'REVISION',
   since: 'TIME',
   until: 'TIME',
 };
+
+const RESOURCE_PARAMETERS: ReadonlySet<string> = new Set(['edge', 'route', 'user']);
+
+/** Parameters that name a resource: `edge_id`, `before_id`, `user`. */
+function isIdParameter(name: string): boolean {
+  return name.endsWith('_id') || RESOURCE_PARAMETERS.has(name);
+}
 
 function queryFlags(operation: OperationDescription): readonly ApiFlag[] {
   const fields: readonly (readonly [string, TSchema])[] = Object.entries(operation.query?.properties ?? {});
@@ -54,7 +65,7 @@ function queryFlags(operation: OperationDescription): readonly ApiFlag[] {
     return {
       name: kebab(name),
       kind: 'text',
-      hint: choices?.join('|') ?? QUERY_HINTS[name] ?? 'ID',
+      hint: choices?.join('|') ?? QUERY_HINTS[name] ?? (isIdParameter(name) ? 'ID' : 'VALUE'),
       description,
       target: { in: 'query', name },
       ...(choices !== undefined && { choices }),

@@ -6,6 +6,13 @@ import { printable } from './cell-text.ts';
 const EXIT_REFUSED = 1;
 const EXIT_UNREACHABLE = 3;
 
+const NOTHING_LISTENS =
+  '. Nothing listens there: start the server, or name another address with --api-url or POSTERN_CLI_API_URL';
+
+function isRefused(error: Error): boolean {
+  return error instanceof PosternConnectionError && error.failure === 'network' && /ECONNREFUSED/.test(error.message);
+}
+
 /** Reports an error of the API or of the connection on one line. */
 export async function runWithApi(
   context: CommandContext,
@@ -16,7 +23,7 @@ export async function runWithApi(
     return await run();
   } catch (error) {
     if (!(error instanceof PosternApiError) && !(error instanceof PosternConnectionError)) throw error;
-    context.warn(`postern: ${printable(error.message)}`);
+    context.warn(`postern: ${printable(error.message)}${isRefused(error) ? NOTHING_LISTENS : ''}`);
     return error instanceof PosternApiError ? EXIT_REFUSED : exitUnreachable;
   }
 }

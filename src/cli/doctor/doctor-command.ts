@@ -21,7 +21,7 @@ import { countByLevel, jsonReport, textReport } from './report.ts';
 const SYNTAX: CommandSyntax = {
   name: 'doctor',
   about:
-    "Checks an installation and reports each problem with its remedy: settings, data directory, API and key, listeners, the certificates that hosts present, uploaded certificates and authorities, routes that reject all traffic, have no backend, admit anyone, or lead to the API and console of the server without a login, DNS providers and the name servers of their zones, and upstreams. It changes nothing. If no server responds, it runs the checks that need none. Run it on the machine of the server, as the server's user and with the server's settings.",
+    "Checks an installation and reports each problem with its remedy. It examines settings, the data directory, the API and its key, listeners, certificates and authorities, DNS providers, routes and upstreams. A route is reported if it rejects all traffic, has no backend, admits anyone, or leads to the API and console of the server without a login. It changes nothing. If no server responds, it runs the checks that need none. Run it on the machine of the server, as the server's user and with the server's settings.",
   flags: [
     switchFlag('json', 'Print one JSON object: ok, counts by level, findings with level, check, message and advice.'),
     { ...API_URL, default: 'derived from api_listen, such as http://127.0.0.1:7080' },

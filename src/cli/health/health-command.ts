@@ -33,7 +33,10 @@ export const healthCommand: Command = {
       return status === HEALTHY ? 0 : 1;
     } catch (error) {
       const reason = error instanceof Error ? error.message || error.name : String(error);
-      context.warn(`postern: no answer from ${formatListenAddress(dialled(config.api_listen))}: ${reason}`);
+      const advice = /ECONNREFUSED/.test(reason)
+        ? '. Nothing listens there: start the server, or correct api_listen'
+        : '';
+      context.warn(`postern: no answer from ${formatListenAddress(dialled(config.api_listen))}: ${reason}${advice}`);
       return 1;
     }
   },

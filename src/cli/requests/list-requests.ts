@@ -1,6 +1,7 @@
 import { queryString } from '../../client/fill-path.ts';
 import type { Transport } from '../../client/transport.ts';
 import { type ParsedFlags, usage } from '../../lib/flags.ts';
+import { printable } from '../api/cell-text.ts';
 import { isJsonOutput } from '../changes/output-flag.ts';
 import type { CommandContext } from '../command.ts';
 import { printJson } from '../output/structured-text.ts';
@@ -46,6 +47,8 @@ export async function showRequest(
   const [id, ...others] = positionals;
   if (id === undefined || others.length > 0)
     throw usage('postern requests show takes the id of one request: the value of its Postern-Request-Id header');
+  if (!id.startsWith('rq_'))
+    throw usage(`${printable(id)} is not the id of a request: ids start with rq_, and "postern requests" lists them`);
   const isJson = isJsonOutput(flags);
   const { text } = await transport.send({ method: 'GET', path: `/requests/${encodeURIComponent(id)}` });
   if (isJson) printJson(text, context);

@@ -102,6 +102,9 @@ const FILTER_NAMES = ['host', 'status', 'user', 'route'] as const;
 
 export function filtersOf(flags: ParsedFlags['flags']): Readonly<Record<string, string>> {
   const filters: Record<string, string> = {};
+  const status = flags.get('status');
+  if (status !== undefined && !/^(?:0|[1-5]xx|[1-5]\d\d)$/.test(status))
+    throw usage('--status must be 404, a class such as 5xx, or 0');
   for (const name of FILTER_NAMES) {
     const value = flags.get(name);
     if (value !== undefined) filters[name] = value;

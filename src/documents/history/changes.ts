@@ -183,7 +183,7 @@ export class Changes implements ChangesPort {
     if (entry !== null) return entry;
     throw resourceErrors.create(
       'ERR_POSTERN_NOT_FOUND',
-      `the history has no change with revision ${revision}: it may be older than the history, or have changed no configuration. GET /changes lists the changes`,
+      `the history has no change with revision ${revision}: it may be older than the history, or have changed no configuration. "postern changes" lists them`,
       { details: { id: String(revision) } },
     );
   }

@@ -41,6 +41,7 @@ export interface KnownHere extends Pick<SharedPorts, 'ref' | 'clock'> {
   /** Fixed addresses of a backend and of those that it consists of. */
   readonly upstreamsOf: (backendId: string) => readonly string[];
   readonly isOwnApi: Facts['isOwnApi'];
+  readonly whyForbidden: Facts['whyForbidden'];
   readonly online: Pick<OnlinePort, 'list'>;
   /** Those that are raised and not dismissed. */
   readonly alerts: () => readonly CheckedAlert[];
@@ -88,7 +89,7 @@ export async function readFacts(known: KnownHere, slice: TimeSlice): Promise<Fac
     ...{ nowMs, config, peers: known.peers(), storeProblem: known.storeProblem() },
     nodes: known.nodes().map((node) => ({ ...node, last_seen_at: rfc3339(node.lastSeenAtMs) })),
     edges: await read('https_edge', (record) => edgeOf(record, known)),
-    isOwnApi: known.isOwnApi,
+    ...{ isOwnApi: known.isOwnApi, whyForbidden: known.whyForbidden },
     unprepared: (ownerId) => unprepared.get(ownerId) ?? [],
     logins: (routeId) => logins.get(routeId) ?? [],
     alerts: known.alerts(),

@@ -16,7 +16,7 @@ import { judgeHandshake } from './client-certificate.ts';
 import { explainRoute } from './explain-route.ts';
 import type { ExplainedDecision, Explanation, HypotheticalQuestion } from './explanation.ts';
 import { HypotheticalRequest } from './hypothetical-request.ts';
-import type { TunnelView } from './possible-targets.ts';
+import type { ReachView } from './possible-targets.ts';
 import { routeCandidates } from './route-candidates.ts';
 
 export interface ExplainPorts {
@@ -24,7 +24,7 @@ export interface ExplainPorts {
   readonly rules: HeadRules;
   readonly addresses: ClientAddresses;
   runtimeOf(scheme: 'http' | 'https'): ForwardingRuntime;
-  readonly tunnels: TunnelView;
+  readonly reach: ReachView;
   readonly modules: readonly Module[];
   readonly lastLogins: (edgeId: string) => Promise<AssumedPerson['logins']>;
   findEdge(scheme: 'http' | 'https', host: string): EdgeSnapshot | undefined;

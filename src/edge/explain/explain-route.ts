@@ -7,11 +7,11 @@ import { forwardedRequest } from '../forwarding/forwarded-request.ts';
 import { ExplainedWalk, skipped } from './explained-walk.ts';
 import type { ExplainedDecision, Explanation, HypotheticalQuestion } from './explanation.ts';
 import type { HypotheticalRequest } from './hypothetical-request.ts';
-import { type PossibleTarget, possibleTargets, type TunnelView } from './possible-targets.ts';
+import { FORBIDDEN_ADDRESS, type PossibleTarget, possibleTargets, type ReachView } from './possible-targets.ts';
 import { upstreamChanges } from './upstream-changes.ts';
 
 export interface RouteExplainPorts {
-  readonly tunnels: TunnelView;
+  readonly reach: ReachView;
   readonly modules: readonly Module[];
   /** The newest logins on an edge. */
   readonly lastLogins: (edgeId: string) => Promise<AssumedPerson['logins']>;
@@ -29,7 +29,7 @@ export async function explainRoute(
   request: HypotheticalRequest,
   { edge, route }: RoutePlace,
   question: HypotheticalQuestion,
-  { tunnels, modules, lastLogins }: RouteExplainPorts,
+  { reach, modules, lastLogins }: RouteExplainPorts,
 ): Promise<Explained> {
   const as = question.as === null ? null : { ...question.as, logins: await lastLogins(route.edgeId) };
   const { decisions, refusal, answer, isUndecided } = await ExplainedWalk.through(route.steps, request, as, modules);
@@ -48,13 +48,13 @@ export async function explainRoute(
     const { status, location } = answer;
     return { decisions, outcome: { status, location, targets: [] }, upstreamRequest: null };
   }
-  return forwarding(request, { edge, route }, tunnels, decisions);
+  return forwarding(request, { edge, route }, reach, decisions);
 }
 
 async function forwarding(
   request: HypotheticalRequest,
   { edge, route }: RoutePlace,
-  tunnels: TunnelView,
+  reach: ReachView,
   decisions: readonly ExplainedDecision[],
 ): Promise<Explained> {
   const changed = new ChangedRequest(request.client, { route, host: request.host, runtime: { findEdge: () => edge } });
@@ -74,12 +74,21 @@ async function forwarding(
       };
     }
   }
-  const possible = route.backend === null ? [] : possibleTargets(route.backend, tunnels);
+  const possible = route.backend === null ? [] : possibleTargets(route.backend, reach);
   if (possible.length === 0) {
     const code = 'ERR_POSTERN_NO_BACKEND';
     const decided = { module: 'backend', decision: 'refuse', reason: 'no_backend', text: NO_BACKEND } as const;
     const outcome = { status: edgeErrors.rows[code].status, errorCode: code, targets: [] };
     return { decisions: [...decisions, decided], outcome, upstreamRequest: null };
+  }
+  const [only, ...others] = possible;
+  if (only?.name === FORBIDDEN_ADDRESS && others.length === 0) {
+    const decided = { module: 'backend', decision: 'refuse', reason: FORBIDDEN_ADDRESS, text: FORBIDDEN } as const;
+    return {
+      decisions: [...decisions, decided],
+      outcome: { ...ownAnswer(possible), targets: [] },
+      upstreamRequest: null,
+    };
   }
   const isForwarded = possible.some(({ kind }) => kind === 'upstream' || kind === 'tunnel');
   return {
@@ -94,6 +103,8 @@ async function forwarding(
   };
 }
 
+const FORBIDDEN =
+  'The edge may not connect to the address of the backend: it belongs to this server, or to the metadata of a cloud. Change the address, or see the settings upstream_allow_cidrs and api_behind_edge.';
 const NO_BACKEND = 'The route has no backend, or its backend has no member.';
 
 /** The status is known where every target is answered by the edge itself, in the same way. */

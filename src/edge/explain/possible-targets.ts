@@ -4,14 +4,18 @@ import { backendOfRecordKind } from '../../backends/record-kinds.ts';
 import type { Target } from '../../backends/target.ts';
 import { isJsonObject } from '../../lib/json.ts';
 import type { Upstream } from '../../upstream/upstream.ts';
-import { REASON_OF_SHORTAGE } from '../../upstream/upstream-failure.ts';
+import { failed, REASON_OF_SHORTAGE } from '../../upstream/upstream-failure.ts';
+import { failureAnswer } from '../forwarding/upstream-failures.ts';
 import { AGENT_OFFLINE, NO_TUNNEL, NODE_ISOLATED, TUNNEL_FULL } from '../tunnels/no-tunnel.ts';
 import type { OnlineTunnel, OnlineTunnels } from '../tunnels/online-tunnels.ts';
 import type { ExplainedTarget } from './explanation.ts';
 
-export interface TunnelView {
+/** What this node can reach. */
+export interface ReachView {
   readonly online: OnlineTunnels;
   mayServe(): boolean;
+  /** Whether the edge may not connect to this upstream. */
+  isForbidden(upstream: string): boolean;
 }
 
 export interface PossibleTarget extends ExplainedTarget {
@@ -19,6 +23,10 @@ export interface PossibleTarget extends ExplainedTarget {
   readonly status?: number;
   readonly errorCode?: string;
 }
+
+/** The reason that requests show for an address that the upstream guard rejects. */
+export const FORBIDDEN_ADDRESS = 'forbidden_address';
+const UNREACHABLE = failureAnswer(failed('connect', FORBIDDEN_ADDRESS, '', false));
 
 /** Nothing is opened and nothing is sent. */
 const INERT_UPSTREAM: Upstream = {
@@ -30,24 +38,24 @@ const INERT_UPSTREAM: Upstream = {
 };
 
 /** Every target that a request to this backend could get, in no order: weights and load decide between them. */
-export function possibleTargets(backend: BackendSnapshot, tunnels: TunnelView): readonly PossibleTarget[] {
-  if (backend.kind === TUNNEL_BACKEND_KIND) return [agentTarget(backend, tunnels)];
+export function possibleTargets(backend: BackendSnapshot, reach: ReachView): readonly PossibleTarget[] {
+  if (backend.kind === TUNNEL_BACKEND_KIND) return [agentTarget(backend, reach)];
   if (backend.members.size > 0) {
     const members = [...backend.members].filter(([id]) => hasShare(backend, id));
-    return distinct(members.flatMap(([, member]) => possibleTargets(member, tunnels)));
+    return distinct(members.flatMap(([, member]) => possibleTargets(member, reach)));
   }
   const labelled: PossibleTarget[] = [];
   const found = backendOfRecordKind(backend.kind)?.targets(backend as never, {
     upstreamFor: () => INERT_UPSTREAM,
     random: () => 0,
     tunnelsWith: (labels) => {
-      const online = tunnels.online.matching(labels);
+      const online = reach.online.matching(labels);
       labelled.push(...(online.length === 0 ? [unreachable('no_tunnel', NO_TUNNEL)] : online.map(tunnelTarget)));
       return [];
     },
     targetsOf: () => [],
   });
-  return distinct([...labelled, ...(found ?? []).map(targetOf)]);
+  return distinct([...labelled, ...(found ?? []).map((target) => targetOf(target, reach))]);
 }
 
 /** A member with the weight 0 gets nothing. */
@@ -56,9 +64,9 @@ function hasShare({ config }: BackendSnapshot, id: string): boolean {
   return !isJsonObject(backends) || backends[id] !== 0;
 }
 
-function agentTarget({ config }: BackendSnapshot, tunnels: TunnelView): PossibleTarget {
-  if (!tunnels.mayServe()) return unreachable('node_isolated', NODE_ISOLATED);
-  const tunnel = tunnels.online.get(config['tunnel_id'] as string);
+function agentTarget({ config }: BackendSnapshot, reach: ReachView): PossibleTarget {
+  if (!reach.mayServe()) return unreachable('node_isolated', NODE_ISOLATED);
+  const tunnel = reach.online.get(config['tunnel_id'] as string);
   return tunnel === undefined ? unreachable('agent_offline', AGENT_OFFLINE) : tunnelTarget(tunnel);
 }
 
@@ -70,9 +78,10 @@ function tunnelTarget(tunnel: OnlineTunnel): PossibleTarget {
   return { name: tunnel.id, kind: 'tunnel', forwardsTo: tunnel.forwardsTo, ...(node !== undefined && { node }) };
 }
 
-function targetOf(target: Target): PossibleTarget {
+function targetOf(target: Target, reach: ReachView): PossibleTarget {
   if (target.kind === 'unreachable') return unreachable(target.reason, target.error);
   if (target.kind === 'response') return { name: target.name, kind: 'response', status: target.status };
+  if (reach.isForbidden(target.name)) return unreachable(FORBIDDEN_ADDRESS, UNREACHABLE);
   return { name: target.name, kind: 'upstream' };
 }
 

@@ -71,6 +71,7 @@ async function createKey(
     isAddressAllowed: () => false,
     isBackendAllowed: () => false,
     isOwnApi: () => false,
+    whyForbidden: () => null,
   });
   opened.defer(() => api.close());
   const token = `postern_ak_${randomBytes(32).toString('base64url')}`;

@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import { backendOfRecordKind } from '../../backends/record-kinds.ts';
+import type { ForbiddenUpstream } from '../../checks/facts.ts';
 import { isLoopbackHost } from '../../lib/net/listen-address.ts';
 import { splitAddress } from '../../lib/net/split-address.ts';
 import type { Replica } from '../../replica/replica.ts';
@@ -35,8 +36,29 @@ export function ownApi(
   isBackendAllowed: (ip: string, port: number) => boolean,
 ): (upstream: string) => boolean {
   return (upstream) => {
-    const { host, port } = splitAddress(upstream);
-    const ips = isIP(host) === 0 && isLoopbackHost(host) ? ['127.0.0.1', '::1'] : [host];
+    const { ips, port } = knownAddresses(upstream);
     return ips.some((ip) => own.isApi(ip, port) && isBackendAllowed(ip, port));
   };
+}
+
+/**
+ * Why the edge may not connect to an upstream; null: it may. Names are not resolved, except for those of this machine: the
+ * edge checks what a name leads to when it dials.
+ */
+export function forbiddenUpstream(
+  own: OwnAddresses,
+  isBackendAllowed: (ip: string, port: number) => boolean,
+): (upstream: string) => ForbiddenUpstream | null {
+  return (upstream) => {
+    const { ips, port } = knownAddresses(upstream);
+    const forbidden = ips.filter((ip) => isIP(ip) !== 0 && !isBackendAllowed(ip, port));
+    if (forbidden.length === 0) return null;
+    if (forbidden.some((ip) => own.isApi(ip, port))) return 'own_api';
+    return forbidden.some((ip) => own.has(ip, port)) ? 'own_listener' : 'metadata';
+  };
+}
+
+function knownAddresses(upstream: string): { readonly ips: readonly string[]; readonly port: number } {
+  const { host, port } = splitAddress(upstream);
+  return { ips: isIP(host) === 0 && isLoopbackHost(host) ? ['127.0.0.1', '::1'] : [host], port };
 }

@@ -1,6 +1,9 @@
+import { isIP } from 'node:net';
 import { type Finding, findingsOf } from '../../../checks/finding.ts';
+import { FORBIDDEN_ADVICE, forbiddenLine } from '../../../checks/forbidden-upstream.ts';
 import type { StaticBackend } from '../../../client/generated/static-backends.ts';
 import { splitAddress } from '../../../lib/net/split-address.ts';
+import { upstreamGuard } from '../../../upstream/upstream-guard.ts';
 import { dialProblem } from '../dial.ts';
 import type { Installation } from '../installation.ts';
 import { mapConcurrently } from '../map-concurrently.ts';
@@ -9,7 +12,7 @@ const MAX_BACKENDS = 500;
 
 /** Whether each upstream accepts a connection. A service may be down temporarily. */
 export async function checkBackends(
-  { isLocal }: Installation,
+  { isLocal, config }: Installation,
   backends: readonly StaticBackend[],
 ): Promise<readonly Finding[]> {
   const found = findingsOf('backends');
@@ -18,8 +21,15 @@ export async function checkBackends(
       found.hint('upstreams are checked only from the machine of the server: run this command there');
     return found.list;
   }
+  const isAllowed = upstreamGuard(config.upstream_allow_cidrs, { has: () => false });
   await mapConcurrently(backends.slice(0, MAX_BACKENDS), async ({ id, address }) => {
-    const problem = await dialProblem(splitAddress(address));
+    const { host, port } = splitAddress(address);
+    // The server reports its own addresses, which it knows better.
+    if (isIP(host) !== 0 && !isAllowed(host, port)) {
+      found.problem(`${id} ${address}: ${forbiddenLine(address)}`, FORBIDDEN_ADVICE.metadata);
+      return;
+    }
+    const problem = await dialProblem({ host, port });
     if (problem === null) found.ok(`${id} ${address} is open`);
     else
       found.warning(
