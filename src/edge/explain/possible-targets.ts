@@ -10,7 +10,7 @@ import { AGENT_OFFLINE, NO_TUNNEL, NODE_ISOLATED, TUNNEL_FULL } from '../tunnels
 import type { OnlineTunnel, OnlineTunnels } from '../tunnels/online-tunnels.ts';
 import type { ExplainedTarget } from './explanation.ts';
 
-/** What this node can reach. */
+/** Tunnels and upstreams that this node can reach. */
 export interface ReachView {
   readonly online: OnlineTunnels;
   mayServe(): boolean;
