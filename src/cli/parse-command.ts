@@ -1,6 +1,7 @@
 import { type ParsedFlags, parseFlags, usage } from '../lib/flags.ts';
 import { didYouMean } from '../lib/text/near-match.ts';
 import type { CommandSyntax, SubcommandSyntax } from './command-syntax.ts';
+import { otherFlag } from './other-words.ts';
 
 export interface ParsedCommand extends ParsedFlags {
   /** Empty for a command without subcommands. */
@@ -11,7 +12,8 @@ export interface ParsedCommand extends ParsedFlags {
 export function parseCommand(syntax: CommandSyntax, args: readonly string[]): ParsedCommand {
   const { subcommand, rest } = takeSubcommand(syntax, args);
   const command = ['postern', syntax.name, ...(subcommand === null ? [] : [subcommand.name])].join(' ');
-  const refusal = (name: string): string | undefined => siblingRefusal(syntax, command, name) ?? keyRefusal(name);
+  const refusal = (name: string): string | undefined =>
+    siblingRefusal(syntax, command, name) ?? keyRefusal(name) ?? otherFlag(syntax.name, name);
   const parsed = parseFlags(rest, flagsOf(syntax, subcommand), { command, refusal });
   const hasOperands = subcommand === null ? syntax.hasOperands === true : subcommand.operands !== undefined;
   if (!hasOperands && parsed.positionals.length > 0) {

@@ -10,7 +10,8 @@ import { trustHint } from './trust-hint.ts';
 
 const SYNTAX: CommandSyntax = {
   name: 'ca',
-  about: 'Prints the internal CAs of this server, and how to trust them.',
+  about:
+    'Prints the internal CAs of this server, and how to trust them. Without a subcommand it prints how to trust them.',
   subcommands: [
     {
       name: 'print',
@@ -25,6 +26,7 @@ const SYNTAX: CommandSyntax = {
     },
     {
       name: 'trust-hint',
+      isDefault: true,
       about: 'print how to trust the CA: curl, Node.js, Debian, Fedora, macOS, Windows, Chrome, Firefox',
     },
   ],

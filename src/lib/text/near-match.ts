@@ -1,13 +1,20 @@
-/** The candidates closest to a misspelled word, best first. */
+/** A word this short has a candidate within two edits by chance: `ls` is not `ca`. */
+const SHORT_WORD = 3;
+
+/** The candidates closest to a misspelled word, best first. Where one is a single slip away, no others are named. */
 export function nearMatches(word: string, candidates: Iterable<string>, most = 3): string[] {
-  const limit = Math.max(2, Math.floor(word.length / 3));
+  const limit = word.length <= SHORT_WORD ? 1 : Math.max(2, Math.floor(word.length / 3));
   const scored: { candidate: string; distance: number }[] = [];
   for (const candidate of candidates) {
     const distance = editDistance(word.toLowerCase(), candidate.toLowerCase(), limit);
     if (distance <= limit) scored.push({ candidate, distance });
   }
   scored.sort((a, b) => a.distance - b.distance);
-  return scored.slice(0, most).map((entry) => entry.candidate);
+  const isSlip = scored[0] !== undefined && scored[0].distance <= 1;
+  return scored
+    .filter(({ distance }) => !isSlip || distance <= 1)
+    .slice(0, most)
+    .map((entry) => entry.candidate);
 }
 
 /** Edits and swaps of two neighbors, abandoned beyond `limit`; the input is bounded because it may come from a client. */

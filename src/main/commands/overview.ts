@@ -1,5 +1,6 @@
 import type { CommandContext } from '../../cli/command.ts';
 import { helpTable, leftWidth, paragraph } from '../../cli/help-table.ts';
+import { otherWord } from '../../cli/other-words.ts';
 import { didYouMean } from '../../lib/text/near-match.ts';
 import { mainErrors } from '../errors.ts';
 import { programVersion } from '../version.ts';
@@ -44,7 +45,9 @@ export function overview(commands: readonly NamedCommand[], name: string | undef
 export function findCommand<Row extends NamedCommand>(commands: readonly Row[], name: string): Row {
   const found = commands.find((command) => command.name === name);
   if (found !== undefined) return found;
-  const names = commands.map((command) => command.name);
+  const ours = otherWord(name);
+  if (ours !== null) throw mainErrors.create('ERR_POSTERN_COMMAND', ours);
+  const names = [...commands.map((command) => command.name), 'help', 'version'];
   const message = `unknown command ${JSON.stringify(name)}.${didYouMean(name, names)} postern --help lists the commands`;
   throw mainErrors.create('ERR_POSTERN_COMMAND', message);
 }

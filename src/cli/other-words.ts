@@ -1,0 +1,71 @@
+/** What people type who know another program, and what does that here. */
+const COMMANDS: Readonly<Record<string, string>> = {
+  add: '"postern up HOST --to 3000" publishes a site, "postern users add EMAIL" invites a person, "postern agents invite" adds an agent',
+  auth: '"postern open" logs you in to the console, "postern agent join" connects an agent',
+  connect: '"postern agent join" connects an agent to a server, "postern http 3000" exposes a local service',
+  create: '"postern up HOST --to 3000" publishes a site, "postern api RESOURCE create" makes anything else',
+  delete:
+    '"postern down HOST" removes a site, "postern users remove EMAIL" a person, "postern api RESOURCE delete" anything else',
+  init: '"postern up HOST --to 3000" sets up a server and publishes a site',
+  install: '"postern service install" runs the server as a service, "postern up HOST --to 3000" also publishes a site',
+  list: '"postern status" shows the sites, "postern api https-edges list" all of them',
+  live: '"postern requests tail" prints requests as they finish',
+  log: '"postern requests tail" prints requests as they finish; the log of an installed server is in journalctl -u postern',
+  login: '"postern open" logs you in to the console',
+  logs: '"postern requests tail" prints requests as they finish; the log of an installed server is in journalctl -u postern',
+  ls: '"postern status" shows the sites, "postern api https-edges list" all of them',
+  problems: '"postern alerts" lists what is wrong now, "postern doctor" also says what to do',
+  ps: '"postern status" shows the server, its sites and its agents',
+  remove:
+    '"postern down HOST" removes a site, "postern users remove EMAIL" a person, "postern api RESOURCE delete" anything else',
+  rm: '"postern down HOST" removes a site, "postern users remove EMAIL" a person, "postern api RESOURCE delete" anything else',
+  serve: '"postern server" starts the server, "postern up HOST --to 3000" also publishes a site',
+  show: '"postern status" shows the server and its sites, "postern search TEXT" finds one',
+  stop: '"postern down HOST" removes a site; Ctrl-C or systemctl stop postern stops the server',
+  tail: '"postern requests tail" prints requests as they finish, "postern events tail" prints events',
+  top: '"postern status --watch" shows the state all the time, "postern requests tail" the requests',
+  whoami: '"postern open" says whom it logs in to the console, "postern api api-keys list" lists the keys',
+};
+
+/** Flags of other programs and the sentence that names ours. */
+const FLAGS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  http: {
+    auth: 'use --basic-auth NAME:PASSWORD',
+    hostname: 'use --domain HOST',
+    subdomain: "use --domain with the whole host name: NAME and the server's domain",
+    url: 'use --domain HOST, without https://',
+  },
+  tls: {
+    hostname: 'use --domain HOST',
+    subdomain: "use --domain with the whole host name: NAME and the server's domain",
+    url: 'use --domain HOST, without tls://',
+  },
+  tcp: { 'remote-addr': 'use --port PORT', url: 'use --port PORT' },
+  ...Object.fromEntries(
+    ['up', 'edge'].map((name) => [
+      name,
+      {
+        auth: 'use --password, which asks for the password, or --login',
+        'basic-auth': 'use --password, which asks for the password',
+        host: `write the host after the command: postern ${name} app.example.com --to 3000`,
+        hostname: `write the host after the command: postern ${name} app.example.com --to 3000`,
+        port: 'use --to PORT for the service, and HOST:PORT for the address of the site',
+        subdomain: `write the whole host name after the command: postern ${name} app.example.com --to 3000`,
+        url: `write the host after the command: postern ${name} app.example.com --to 3000`,
+      },
+    ]),
+  ),
+};
+
+/** The message for a command of other programs; null: no such word is known. */
+export function otherWord(name: string): string | null {
+  const ours = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
+  return ours === undefined ? null : `there is no command "${name}": ${ours}`;
+}
+
+/** The message for a flag of other programs. It never has the value, which may be a secret. */
+export function otherFlag(command: string, flag: string): string | undefined {
+  const rows = Object.hasOwn(FLAGS, command) ? FLAGS[command] : undefined;
+  const ours = rows !== undefined && Object.hasOwn(rows, flag) ? rows[flag] : undefined;
+  return ours === undefined ? undefined : `unknown flag --${flag}: ${ours}`;
+}
