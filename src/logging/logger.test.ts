@@ -44,4 +44,21 @@ suite('log', () => {
     const line = '{"level":"warn","time":"2026-01-02T03:04:05.678Z","port":1,"who":"a","msg":"odd"}\n';
     assert.equal(readableLine(line), '03:04:05 warn  odd port=1 who=a\n');
   });
+
+  test('shows a person at a terminal the stack of a mistake in the program, and not of a full disk', () => {
+    const lineWith = (err: object, level = 'error'): string =>
+      readableLine(JSON.stringify({ level, time: '2026-01-02T03:04:05.678Z', msg: 'cannot write', err }));
+    const stack = 'Error: x\n    at write (file.ts:1:1)';
+    assert.equal(
+      lineWith({ code: 'ENOSPC', message: 'no space left on device', stack }),
+      '03:04:05 error cannot write\n  no space left on device\n',
+    );
+    assert.equal(
+      lineWith({ code: 'ERR_POSTERN_STORE_FULL', message: 'the disk is full', stack }),
+      '03:04:05 error cannot write\n  the disk is full\n',
+    );
+    assert.match(lineWith({ code: 'ERR_INVALID_ARG_TYPE', message: 'x', stack }), /at write/);
+    assert.match(lineWith({ message: 'x', stack }), /at write/);
+    assert.match(lineWith({ code: 'EPIPE', message: 'x', stack }, 'fatal'), /at write/);
+  });
 });

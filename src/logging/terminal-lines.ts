@@ -16,7 +16,7 @@ interface Entry {
   readonly level: string;
   readonly time: string;
   readonly msg?: string;
-  readonly err?: { readonly message?: string; readonly stack?: string };
+  readonly err?: { readonly message?: string; readonly stack?: string; readonly code?: unknown };
 }
 
 export function readableLine(line: string): string {
@@ -24,6 +24,14 @@ export function readableLine(line: string): string {
   const fields = Object.entries(entry)
     .filter(([name]) => !HIDDEN_FIELDS.has(name))
     .map(([name, value]) => ` ${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`);
-  const trace = entry.err === undefined ? '' : `\n  ${entry.err.stack ?? entry.err.message ?? ''}`;
+  const trace = entry.err === undefined ? '' : `\n  ${traceOf(entry.err, entry.level)}`;
   return `${entry.time.slice(11, 19)} ${entry.level.padEnd(5)} ${entry.msg ?? ''}${fields.join('')}${trace}\n`;
+}
+
+/** A person at a terminal needs no stack of an error whose reason is outside of the program, such as a full disk. */
+const OUTSIDE = /^(?:ERR_POSTERN_\w+|E[A-Z0-9]+)$/;
+
+function traceOf({ message = '', stack, code }: NonNullable<Entry['err']>, level: string): string {
+  const isOutside = typeof code === 'string' && OUTSIDE.test(code) && level !== 'fatal';
+  return isOutside ? message : (stack ?? message);
 }

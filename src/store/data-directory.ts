@@ -1,5 +1,6 @@
-import { chmodSync, closeSync, existsSync, mkdirSync, openSync, statSync } from 'node:fs';
+import { chmodSync, closeSync, existsSync, openSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { makeDirectories } from '../lib/process/make-directories.ts';
 import { shellWord } from '../lib/text/shell-word.ts';
 import { storeErrors } from './errors.ts';
 import { modeForOthers, syncDirectory } from './key-file.ts';
@@ -14,7 +15,7 @@ export function makeDataDirectory(dataDir: string): void {
     refuseOpenDirectory(dataDir);
     return;
   }
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  makeDirectories(dataDir, 0o700);
   chmodSync(dataDir, 0o700);
   syncDirectory(dirname(join(dataDir, '.')));
 }

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { MOUNTING_REFUSED, mountSmallDisk } from '../../test/store/small-disk.ts';
 import { tempDir } from '../../test/support/temp-dir.ts';
+import { makeDataDirectory } from './data-directory.ts';
 import { prepareDataDir } from './prepare-data-dir.ts';
 
 test('a data directory that is a file, or is inside one, is named as that', async (t) => {
@@ -12,6 +13,16 @@ test('a data directory that is a file, or is inside one, is named as that', asyn
   await writeFile(file, '');
   for (const path of [file, join(file, 'inside')])
     await assert.rejects(prepareDataDir(path), /is a file and not a directory\). Set another with data_dir/);
+});
+
+test('a data directory below one that takes none is refused at once', async () => {
+  const startedMs = performance.now();
+  await assert.rejects(
+    prepareDataDir('/proc/nope/data'),
+    /cannot use the data directory \/proc\/nope\/data \(nothing can be made there: ENOENT\)\. Set another with data_dir/,
+  );
+  assert.throws(() => makeDataDirectory('/proc/nope'), /ENOENT/);
+  assert(performance.now() - startedMs < 5_000);
 });
 
 test('a data directory on a file system that is mounted read-only is named as that', async (t) => {

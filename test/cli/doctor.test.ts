@@ -11,6 +11,15 @@ import { runCommand } from './run-command.ts';
 
 const world = await DoctorWorld.open({ after });
 
+test('says on a terminal what takes longer than a second', async (t) => {
+  const slow = createHttp((_request, response) => setTimeout(() => response.end('{}'), 1_300));
+  const address = await listening(t, slow);
+  const env = { ...world.env, POSTERN_CLI_API_URL: `http://${address}` };
+  const { stderr } = await runCommand(['doctor'], { env, columns: 80 });
+  assert.match(stderr, /^postern: checking \S+/m);
+  assert.doesNotMatch((await runCommand(['doctor'], { env })).stderr, /checking/, 'nobody reads a pipe at once');
+});
+
 test('a healthy server: exit code 0, each check fine', async () => {
   const { edge } = await world.site('fine.localhost', '*.fine.localhost');
   const { code, findings } = await world.examine();

@@ -7,6 +7,7 @@ import { trustRootCa } from '../api/connection.ts';
 import { createTextSource } from '../api/text-source.ts';
 import type { Command, CommandContext } from '../command.ts';
 import { type CommandSyntax, type FlagGroup, INVALID_USAGE, SETTINGS_EXIT_CODE } from '../command-syntax.ts';
+import { sayWhileSlow } from '../output/say-while-slow.ts';
 import { printJson } from '../output/structured-text.ts';
 import { parseCommand } from '../parse-command.ts';
 import { exitCodeOf } from '../problem-text.ts';
@@ -68,7 +69,18 @@ async function diagnosis(parsed: ParsedFlags, context: CommandContext, ports: Do
   const { config } = settings;
   const source = createTextSource();
   await trustRootCa(parsed, source);
-  const findings = await examine({ config, url: apiUrlOf(settings), flags: parsed.flags, context, source, ports });
+  let part = 'this machine';
+  const examination = {
+    ...{ config, url: apiUrlOf(settings), flags: parsed.flags, context, source, ports },
+    onPart: (name: string) => {
+      part = name;
+    },
+  };
+  const findings = await sayWhileSlow(
+    context,
+    () => `checking ${part}`,
+    () => examine(examination),
+  );
   return { findings, exitCode: countByLevel(findings).problem === 0 ? 0 : 1 };
 }
 

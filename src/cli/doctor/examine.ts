@@ -31,6 +31,8 @@ export interface Examination {
   readonly context: CommandContext;
   readonly source: TextSource;
   readonly ports: DoctorPorts;
+  /** Called with the name of each part before it is checked. */
+  onPart?(name: string): void;
 }
 
 /** All checks, in dependency order: each needs the results of those before it. */
@@ -47,7 +49,9 @@ export async function examine(examination: Examination): Promise<readonly Findin
   const findings = [...(await checkDataDir(installation, reached.isAnswering)), ...reached.findings];
   if (url === null || !reached.isAnswering)
     return [...checkSettings(installation), ...findings, ...(await checkPorts(installation)), ...(await dnsZones())];
+  examination.onPart?.('the API and its key');
   const answered = await withKey({ ...examination, url }, installation);
+  examination.onPart?.('listeners');
   // A server that tells about its own settings knows them best.
   const ofServer = answered.filter(({ check }) => check === settings.name);
   const isStoreTold = answered.some(({ check }) => check === store.name);
@@ -71,7 +75,7 @@ function unknownUrl(): { readonly findings: readonly Finding[]; readonly isAnswe
 }
 
 async function withKey(
-  { url, config, flags, context, source }: Examination & { readonly url: string },
+  { url, config, flags, context, source, onPart = () => {} }: Examination & { readonly url: string },
   installation: Installation,
 ): Promise<readonly Finding[]> {
   const env = { ...context.env, POSTERN_DATA_DIR: config.data_dir };
@@ -79,7 +83,7 @@ async function withKey(
   const key = found ?? (isOnThisMachine(url) ? presetKey(config) : null);
   if (key === null) return withoutKey();
   const transport = new Transport({ baseUrl: url, fetch: apiFetch, apiKey: key.key });
-  return withGoodKey(transport, key, installation);
+  return withGoodKey({ transport, key, onPart }, installation);
 }
 
 function withoutKey(): readonly Finding[] {
@@ -88,11 +92,21 @@ function withoutKey(): readonly Finding[] {
   return found.list;
 }
 
-async function withGoodKey(transport: Transport, key: ApiKey, installation: Installation): Promise<readonly Finding[]> {
+interface Reading {
+  readonly transport: Transport;
+  readonly key: ApiKey;
+  readonly onPart: (name: string) => void;
+}
+
+async function withGoodKey(
+  { transport, key, onPart }: Reading,
+  installation: Installation,
+): Promise<readonly Finding[]> {
   const judged = await checkKey(transport, key);
   if (judged.some(({ level }) => level === 'problem')) return judged;
   const resources = new Resources(transport);
   let edges: readonly HttpsEdge[] = [];
+  onPart('sites');
   const unread = await checkOrReport('edges', async () => {
     edges = await Array.fromAsync(resources.httpsEdges.list());
     return [];
@@ -108,7 +122,10 @@ async function withGoodKey(transport: Transport, key: ApiKey, installation: Inst
     ['backends', async () => checkBackends(live, await Array.fromAsync(resources.staticBackends.list()))],
   ];
   const findings = [...judged];
-  for (const [name, check] of checked) findings.push(...(await checkOrReport(name, check)));
+  for (const [name, check] of checked) {
+    onPart(`${name.replaceAll('_', ' ')} of ${edges.length} ${edges.length === 1 ? 'site' : 'sites'}`);
+    findings.push(...(await checkOrReport(name, check)));
+  }
   return findings;
 }
 

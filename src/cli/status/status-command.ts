@@ -8,6 +8,7 @@ import { API_EXIT_CODES, type CommandSyntax } from '../command-syntax.ts';
 import { shownFinding } from '../doctor/report.ts';
 import { painterFor } from '../output/color.ts';
 import { type OutputFormat, outputFlag, outputFormat } from '../output/output-format.ts';
+import { sayWhileSlow } from '../output/say-while-slow.ts';
 import { printStructured } from '../output/structured-text.ts';
 import { WATCH_FLAGS, watch, watchInterval } from '../output/watch.ts';
 import { parseCommand } from '../parse-command.ts';
@@ -48,7 +49,11 @@ export const statusCommand: Command = {
 
 async function show(parsed: ParsedFlags, format: OutputFormat, context: CommandContext): Promise<number> {
   const access = await apiAccess(parsed, context, createTextSource());
-  const status = await readStatus(new CommandTransport(access), Date.now());
+  const status = await sayWhileSlow(
+    context,
+    () => `reading the state of ${access.url}`,
+    () => readStatus(new CommandTransport(access), Date.now()),
+  );
   const { url } = access;
   const isOk = status.findings.every(({ level }) => level !== 'problem');
   if (format === 'json' || format === 'yaml') printStructured(document(status, url, isOk), format, context);

@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto';
-import { mkdir, realpath, rm } from 'node:fs/promises';
+import { realpath, rm } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { dirname, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { enroll } from '../../agent/enrollment/enroll.ts';
 import type { JoinPorts } from '../../cli/agent/join/join-ports.ts';
 import { writeDurably } from '../../lib/process/durable-file.ts';
+import { makeDirectories } from '../../lib/process/make-directories.ts';
 import { CREDENTIAL_PREFIX } from '../../resources/credentials/credential-token.ts';
 import { agentPorts } from './agent-ports.ts';
 
@@ -18,7 +19,7 @@ export function joinPorts(): JoinPorts {
       ...agentPorts().files,
       resolve: (path) => realpath(path).catch(() => resolve(path)),
       writePrivate: async (path, content) => {
-        await mkdir(dirname(path), { recursive: true, mode: PRIVATE_DIRECTORY });
+        makeDirectories(dirname(path), PRIVATE_DIRECTORY);
         await writeDurably(path, content, PRIVATE_FILE);
       },
       remove: (path) => rm(path, { force: true }),

@@ -1,9 +1,10 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, rmSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, realpathSync, rmSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { isSea } from 'node:sea';
 import type { ServicePorts } from '../../cli/service/service-ports.ts';
 import { writeDurably } from '../../lib/process/durable-file.ts';
+import { makeDirectories } from '../../lib/process/make-directories.ts';
 
 const PERMISSIONS = 0o777;
 const OTHERS_MAY_READ = 0o004;
@@ -30,7 +31,7 @@ export const servicePorts: ServicePorts = {
   list: (folder) => (existsSync(folder) ? readdirSync(folder) : []),
   modeOf: (path) => (existsSync(path) ? statSync(path).mode & PERMISSIONS : null),
   write: async (path, text, mode) => {
-    mkdirSync(dirname(path), { recursive: true, mode: 0o755 });
+    makeDirectories(dirname(path), 0o755);
     await writeDurably(existsSync(path) ? realpathSync(path) : path, text, mode);
   },
   remove: (path) => {

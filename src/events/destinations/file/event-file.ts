@@ -1,6 +1,7 @@
 import { constants } from 'node:fs';
-import { type FileHandle, mkdir, open, rename, rm } from 'node:fs/promises';
+import { type FileHandle, open, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { makeDirectories } from '../../../lib/process/make-directories.ts';
 
 export interface EventFileLimits {
   readonly maxBytes: number;
@@ -51,7 +52,7 @@ export class EventFile {
   }
 
   async #open(): Promise<FileHandle> {
-    await mkdir(dirname(this.#path), { recursive: true, mode: 0o700 });
+    makeDirectories(dirname(this.#path), 0o700);
     const file = await open(this.#path, APPEND, 0o600);
     this.#file = file;
     this.#bytes = await withoutTornLine(file);
