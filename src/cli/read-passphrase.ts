@@ -34,17 +34,22 @@ async function fromTerminal(isNew: boolean): Promise<string> {
   if (!process.stdin.isTTY || !process.stderr.isTTY) {
     throw usage(`a passphrase is required: use --${PASSPHRASE_FLAG} FILE or ${PASSPHRASE_VARIABLE}`);
   }
-  const passphrase = await askUnseen('Passphrase: ', process.stdin);
-  if (!isNew) return passphrase;
-  if ((await askUnseen('Repeat the passphrase: ', process.stdin)) !== passphrase)
-    throw usage('the two passphrases differ');
-  return passphrase;
+  return isNew ? askTwiceUnseen('Passphrase') : askUnseen('Passphrase: ', process.stdin);
+}
+
+/** A new secret from the terminal, without echo. The caller knows that there is a terminal. */
+export async function askTwiceUnseen(name: 'Passphrase' | 'Password'): Promise<string> {
+  const typed = await askUnseen(`${name}: `, process.stdin);
+  const noun = name.toLowerCase();
+  if ((await askUnseen(`Repeat the ${noun}: `, process.stdin)) !== typed) throw usage(`the two ${noun}s differ`);
+  return typed;
 }
 
 /** Raw mode does not echo, so this handles line editing: end of line, erase, cancel. */
 function askUnseen(question: string, input: ReadStream): Promise<string> {
-  process.stderr.write(question);
+  // Before the question: what is pasted as soon as it shows must not be echoed.
   input.setRawMode(true).setEncoding('utf8').resume();
+  process.stderr.write(question);
   return new Promise((resolve, reject) => {
     let typed = '';
     const finish = (settle: () => void) => {

@@ -46,7 +46,7 @@ export const GUARDS = [
 
 /** Whether an edge keeps somebody out. */
 export function isProtected({ mutual_tls: clients, routes }: HttpsEdge): boolean {
-  const names = [...GUARDS.map(([name]) => name), 'ip_restriction'] as const;
+  const names = [...GUARDS.map(([name]) => name), PASSWORD_MODULE, 'ip_restriction'] as const;
   return clients?.enabled === true || routes.some((route) => names.some((name) => route[name]?.enabled === true));
 }
 

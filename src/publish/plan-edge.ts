@@ -18,11 +18,22 @@ import type { EdgeOperation } from './edge-operation.ts';
 import { changedRules, isCovered, peopleText, ruleOf } from './people-rules.ts';
 import { ADDRESS_MODULE, createPolicy } from './plan-addresses.ts';
 import { createBackend, existingBackend, targetText } from './plan-backend.ts';
+import {
+  addressChange,
+  type CurrentAddresses,
+  HEADER_MODULE,
+  hidesHeaders,
+  hostHeaderOf,
+  withHostHeader,
+  withPasswords,
+} from './plan-modules.ts';
 import type { WantedEdge, WantedGuests } from './wanted-edge.ts';
 
 export interface Current {
   readonly edges: readonly HttpsEdge[];
   readonly backends: readonly StaticBackend[];
+  /** Absent: the command names no addresses. */
+  readonly addresses?: CurrentAddresses;
 }
 
 /**
@@ -46,15 +57,11 @@ export interface EdgePlan {
   readonly route: HttpsEdgeRoute | null;
 }
 
-export function planEdge(
-  wanted: WantedEdge,
-  { edges, backends }: Current,
-  changing: ChangeRules | null = null,
-): EdgePlan {
-  const plan = new PlanBuilder(wanted, edges, changing);
+export function planEdge(wanted: WantedEdge, current: Current, changing: ChangeRules | null = null): EdgePlan {
+  const plan = new PlanBuilder(wanted, current, changing);
   const obstacle = plan.obstacle();
   if (obstacle === null) {
-    plan.planBackend(backends);
+    plan.planBackend();
     plan.planEdge();
     plan.planRoute();
   }
@@ -69,6 +76,7 @@ class PlanBuilder {
   readonly edge: HttpsEdge | null;
   readonly route: HttpsEdgeRoute | null;
   readonly #wanted: WantedEdge;
+  readonly #current: Current;
   readonly #changing: ChangeRules | null;
   /** The edge of a wildcard that serves the host now; null: none, or the host has its own edge. */
   readonly #above: HttpsEdge | null;
@@ -78,8 +86,10 @@ class PlanBuilder {
   #edgeAt = 0;
   #edgePath = '';
 
-  constructor(wanted: WantedEdge, edges: readonly HttpsEdge[], changing: ChangeRules | null) {
+  constructor(wanted: WantedEdge, current: Current, changing: ChangeRules | null) {
+    const { edges } = current;
     this.#wanted = wanted;
+    this.#current = current;
     this.#changing = changing;
     const edgeOf = (host: string): HttpsEdge | null =>
       edges.find(({ hostports }) => hostports.some((each) => hostOf(each) === host)) ?? null;
@@ -110,7 +120,39 @@ class PlanBuilder {
     if (people !== null && !isFitting) {
       return `${place} has access rules already, which this command does not change. Change them with: postern api access replace ${place}`;
     }
-    return this.#opening();
+    return this.#moduleObstacle(place) ?? this.#opening();
+  }
+
+  /** Why the addresses or the Host header cannot be set. */
+  #moduleObstacle(place: string): string | null {
+    const { hostHeader } = this.#wanted;
+    const change = this.#addressChange();
+    if (change?.kind === 'other' || (change?.kind === 'changed' && this.#changing === null)) {
+      return `${place} has address rules already, which this command does not change. Change them with: postern api ip-restriction replace ${place}`;
+    }
+    if (hostHeader === undefined) return null;
+    if (hidesHeaders(this.route)) {
+      return `${place} has headers with credentials that this key may not read, so it cannot keep them. Use a key that may read secrets`;
+    }
+    if (this.route?.[HEADER_MODULE]?.enabled === false) {
+      return `${place} has request headers that are switched off. Change them with: postern api request-headers replace ${place}`;
+    }
+    if (this.#hostHeader() === undefined) {
+      return '--host-header rewrite needs a target with one address. Name the host instead: --host-header app.internal';
+    }
+    return null;
+  }
+
+  #addressChange(): ReturnType<typeof addressChange> | null {
+    const { addresses = [] } = this.#wanted;
+    if (this.route === null || addresses.length === 0) return null;
+    const { edges, addresses: current = { rules: [], withLists: [] } } = this.#current;
+    return addressChange(this.route, addresses, { edges, current });
+  }
+
+  #hostHeader(): string | null | undefined {
+    const { hostHeader = 'preserve', target } = this.#wanted;
+    return hostHeaderOf(hostHeader, target, this.#current.backends);
   }
 
   /** An edge of its own takes a host away from the wildcard above it, with the login there. */
@@ -121,9 +163,9 @@ class PlanBuilder {
     return `${this.#above.hostports.join(', ')} serves ${host} with a login or other rules, which an edge for ${host} alone would not have: add --login, or --no-login to open it`;
   }
 
-  planBackend(backends: readonly StaticBackend[]): void {
+  planBackend(): void {
     const { target, host, path } = this.#wanted;
-    const found = existingBackend(target, backends);
+    const found = existingBackend(target, this.#current.backends);
     if (found !== null || target.kind === 'backend') {
       this.#backendId = found;
       if (target.kind !== 'backend') this.lines.push(`= backend ${targetText(target)} (${found})`);
@@ -159,6 +201,9 @@ class PlanBuilder {
     const routePath = `${this.#edgePath}/routes/${this.route.id}`;
     this.lines.push(`= route ${place} (${this.route.id})`);
     this.#planForward(this.route, routePath);
+    this.#planPasswords(this.route, routePath);
+    this.#planAddresses(this.route, routePath);
+    this.#planHostHeader(this.route, routePath);
     if (this.#changing?.removesLogin === true) this.#planRemoval(this.route, routePath);
     else {
       this.#planLogin(this.route, routePath);
@@ -181,6 +226,8 @@ class PlanBuilder {
       this.lines.push(`+ access from ${addresses.join(', ')}`);
       this.operations.push(...createPolicy(addresses, place, this.operations.length));
     }
+    const headers = this.#wanted.hostHeader === undefined ? null : withHostHeader(null, this.#hostHeader() ?? null);
+    if (headers !== null) this.lines.push(`+ Host header ${this.#hostHeader()}`);
     const body = {
       match_type: 'path_prefix',
       match: path,
@@ -189,6 +236,7 @@ class PlanBuilder {
       ...(allow.length > 0 && { access: { allow } }),
       ...(addresses.length > 0 && { [ADDRESS_MODULE]: { ip_policy_ids: [policy] } }),
       ...(passwords.length > 0 && { [PASSWORD_MODULE]: { users: passwords.map((each) => ({ ...each })) } }),
+      ...(headers !== null && { [HEADER_MODULE]: headers }),
     };
     this.operations.push({ method: 'POST', path: `${this.#edgePath}/routes`, body });
     if (guests !== undefined) this.#createGuestLink(guests);
@@ -200,6 +248,48 @@ class PlanBuilder {
     const body = { edge_id, route_id, label, expires_at: expiresAt, max_browsers: maxBrowsers };
     this.lines.push(`+ guest link until ${expiresAt}`);
     this.operations.push({ method: 'POST', path: '/guest_links', body: { ...body, host: this.#wanted.host } });
+  }
+
+  /** A stored password is a hash: whether it is the wanted one, only the server can find out. */
+  #planPasswords(route: HttpsEdgeRoute, path: string): void {
+    const { passwords = [] } = this.#wanted;
+    if (passwords.length === 0) return;
+    const module = route[PASSWORD_MODULE];
+    for (const { username } of passwords) {
+      const isThere = module?.enabled === true && module.users.some((user) => user.username === username);
+      this.lines.push(`${isThere ? '~' : '+'} password of ${username}`);
+    }
+    const body = withPasswords(route, passwords);
+    this.operations.push({ method: 'PUT', path: `${path}/${PASSWORD_MODULE}`, body });
+  }
+
+  #planAddresses(route: HttpsEdgeRoute, path: string): void {
+    const change = this.#addressChange();
+    const { addresses = [], host } = this.#wanted;
+    if (change === null) return;
+    const sign = { new: '+', changed: '~', same: '=', other: '=' }[change.kind];
+    this.lines.push(`${sign} access from ${addresses.join(', ')}`);
+    if (change.kind === 'changed') this.operations.push(...change.operations);
+    if (change.kind !== 'new') return;
+    const policy = { $ref: this.operations.length, field: 'id' };
+    this.operations.push(...createPolicy(addresses, `${host}${route.match}`, this.operations.length));
+    const body = { ip_policy_ids: [policy] };
+    this.operations.push({ method: 'PUT', path: `${path}/${ADDRESS_MODULE}`, body });
+  }
+
+  #planHostHeader(route: HttpsEdgeRoute, path: string): void {
+    if (this.#wanted.hostHeader === undefined) return;
+    const module = route[HEADER_MODULE];
+    const former = module?.enabled === true ? (module.add['host'] ?? null) : null;
+    const host = this.#hostHeader() ?? null;
+    if (former === host) {
+      if (host !== null) this.lines.push(`= Host header ${host}`);
+      return;
+    }
+    this.lines.push(host === null ? `- Host header ${former}` : `${former === null ? '+' : '~'} Host header ${host}`);
+    const body = withHostHeader(route, host);
+    const place = `${path}/${HEADER_MODULE}`;
+    this.operations.push(body === null ? { method: 'DELETE', path: place } : { method: 'PUT', path: place, body });
   }
 
   #planRules({ access }: HttpsEdgeRoute, path: string): void {

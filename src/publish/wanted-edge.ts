@@ -7,10 +7,12 @@ export interface WantedEdge extends WantedPeople {
   readonly path: string;
   readonly target: WantedTarget;
   readonly login: WantedLogin | null;
-  /** Ranges of addresses that may enter, for a new route only; absent: all. */
+  /** Ranges of addresses that may enter; absent: all, or as it is. */
   readonly addresses?: readonly string[];
   /** Names and passwords that let people in; an empty password keeps the one that is stored for the name. */
   readonly passwords?: readonly WantedPassword[];
+  /** Host header for the upstream: `preserve` the visitor's, `rewrite` to that of the target, or a host. Absent: as it is. */
+  readonly hostHeader?: string;
   /** A link that lets guests in, for a new route only. */
   readonly guests?: WantedGuests;
 }

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { after, suite, test } from 'node:test';
+import { after, before, suite, test } from 'node:test';
 import { parse } from 'yaml';
 import { listenerPort } from '../../src/publish/listener-port.ts';
+import { LAUNCHER } from '../support/server-process.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { TestWorld } from '../support/test-world.ts';
 import { operatorEnv, type RunOptions, runCommand } from './run-command.ts';
@@ -139,7 +141,7 @@ suite('postern edge', () => {
       [2, /--to is required/, ['a.example.com']],
       [2, /--to takes/, ['a.example.com', '--to', 'nonsense']],
       ...['0', '99999', 'web:70000', '[::1]:0', 'http://web:99999', 'we%b:80'].map(
-        (target) => [2, /--to takes/, ['a.example.com', '--to', target]] as const,
+        (target) => [2, /--to (takes|\S+: \d+ is no port)/, ['a.example.com', '--to', target]] as const,
       ),
       [2, /must have the form/, ['a b', '--to', '1']],
       [2, /letters outside of ASCII: write xn--bcher-kva\.example\.com/, ['bücher.example.com', '--to', '1']],
@@ -159,6 +161,133 @@ suite('postern edge', () => {
     }
     assert.equal(await revision(), before);
   });
+});
+
+suite('postern edge with passwords, addresses and a Host header', () => {
+  const password = join(folder, 'password');
+  const site = 'staging.example.com';
+  const guards = ['--password-file', password, '--only', '192.0.2.0/24,2001:DB8::7', '--host-header', 'rewrite'];
+  const rulesOf = async (): Promise<readonly string[]> => {
+    const { body } = await world.api('GET', '/ip_policy_rules');
+    return body.ip_policy_rules.map(({ cidr }: { cidr: string }) => cidr).toSorted();
+  };
+
+  before(() => writeFile(password, 'hunter2hunter2\n'));
+
+  test('makes them with the site', async () => {
+    const { code, stdout, stderr } = await postern(['edge', site, '--to', '127.0.0.1:8888', ...guards]);
+    assert.equal(code, 0, stderr);
+    assert.match(stdout, /^\+ passwords of visitor\n\+ access from 192\.0\.2\.0\/24, 2001:db8::7\/128$/m);
+    assert.match(stdout, /^\+ Host header 127\.0\.0\.1:8888$/m);
+    assert.doesNotMatch(stdout + stderr, /hunter2/);
+    const route = await routeOf(site);
+    assert.deepEqual(route.basic_auth.users, [{ username: 'visitor', password: '' }]);
+    assert.deepEqual(route.request_headers.add, { host: '127.0.0.1:8888' });
+    assert.equal(route.ip_restriction.ip_policies.length, 1);
+    assert.deepEqual(await rulesOf(), ['192.0.2.0/24', '2001:db8::7/128']);
+  });
+
+  test('run again, it adds nothing', async () => {
+    const before = await revision();
+    const { code, stdout, stderr } = await postern(['edge', site, '--to', '127.0.0.1:8888', ...guards]);
+    assert.equal(code, 0, stderr);
+    assert.match(stdout, /^~ password of visitor\n= access from .*\n= Host header 127\.0\.0\.1:8888$/m);
+    assert.equal((await routeOf(site)).basic_auth.users.length, 1);
+    const without = await postern(['edge', site, '--to', '127.0.0.1:8888', ...guards.slice(2)]);
+    assert.match(without.stdout, /^nothing to change$/m);
+    assert.equal(await revision(), before, 'the same password keeps its hash');
+  });
+
+  test('adds them to a site, and keeps what others set', async () => {
+    await postern(['edge', 'plain.example.com', '--to', '127.0.0.1:8888']);
+    const { id } = await routeOf('plain.example.com');
+    const edge = (await world.api('GET', '/edges/https')).body.https_edges.find(
+      // biome-ignore lint/suspicious/noExplicitAny: looked into field by field
+      ({ routes }: any) => routes[0]?.id === id,
+    );
+    const path = `/edges/https/${edge.id}/routes/${id}`;
+    await world.api('PUT', `${path}/request_headers`, { add: { 'x-site': 'plain' } });
+    await world.api('PUT', `${path}/basic_auth`, { users: [{ username: 'kim', password: 'kims-own-password' }] });
+    const { code, stdout, stderr } = await postern([
+      ...['edge', 'plain.example.com', '--to', '8888', '--password-file', password, '--username', 'ana'],
+      ...['--only', '192.0.2.7', '--host-header', 'localhost'],
+    ]);
+    assert.equal(code, 0, stderr);
+    assert.match(stdout, /^\+ password of ana\n\+ access from 192\.0\.2\.7\/32\n\+ Host header localhost$/m);
+    const route = await routeOf('plain.example.com');
+    assert.deepEqual(
+      route.basic_auth.users.map(({ username }: { username: string }) => username),
+      ['kim', 'ana'],
+    );
+    assert.deepEqual(route.request_headers.add, { 'x-site': 'plain', host: 'localhost' });
+    const back = await postern(['edge', 'plain.example.com', '--to', '8888', '--host-header', 'preserve']);
+    assert.match(back.stdout, /^- Host header localhost$/m);
+    assert.deepEqual((await routeOf('plain.example.com')).request_headers.add, { 'x-site': 'plain' });
+    const other = await postern(['edge', 'plain.example.com', '--to', '8888', '--only', '198.51.100.0/24']);
+    assert.equal(other.code, 1);
+    assert.match(other.stderr, /has address rules already.*postern api ip-restriction replace.*Nothing was changed/);
+  });
+
+  test('does not store credentials that its key may not read as empty texts', async () => {
+    await postern(['edge', 'hidden.example.com', '--to', '8888']);
+    const list = (await world.api('GET', '/edges/https')).body.https_edges;
+    // biome-ignore lint/suspicious/noExplicitAny: looked into field by field
+    const edge = list.find(({ hostports }: any) => hostports[0].startsWith('hidden.'));
+    const path = `/edges/https/${edge.id}/routes/${edge.routes[0].id}/request_headers`;
+    await world.api('PUT', path, { add: { authorization: 'Bearer abc' } });
+    const scopes = ['edges:read', 'edges:write', 'backends:read', 'backends:write'];
+    const { body } = await world.api('POST', '/api_keys', { scopes });
+    const args = ['edge', 'hidden.example.com', '--to', '8888', '--host-header', 'localhost'];
+    const { code, stderr } = await postern(args, { env: { POSTERN_CLI_API_KEY: body.token } });
+    assert.equal(code, 1);
+    assert.match(stderr, /headers with credentials that this key may not read.*Nothing was changed/);
+  });
+
+  test('says what is wrong with a flag, and repeats no password', async () => {
+    const empty = join(folder, 'empty');
+    await writeFile(empty, '\n');
+    const rows: readonly (readonly [RegExp, readonly string[]])[] = [
+      [/--password asks on a terminal, and there is none: use --password-file/, ['--password']],
+      [/--password takes no value/, ['--password=hunter2hunter2']],
+      [/takes one host/, ['--password', 'hunter2hunter2']],
+      [/the file is empty/, ['--password-file', empty]],
+      [/--username needs --password/, ['--username', 'ana']],
+      [/--username takes a name without a colon/, ['--password-file', password, '--username', 'a:b']],
+      [/--only "nonsense" must be an address such as/, ['--only', 'nonsense']],
+      [/--only "192\.0\.2\.7\/24" has bits set beyond/, ['--only', '192.0.2.7/24']],
+      [/--host-header takes preserve, rewrite, or a host/, ['--host-header', 'a b']],
+    ];
+    for (const [message, args] of rows) {
+      const { code, stdout, stderr } = await postern(['edge', 'wrong.example.com', '--to', '1', ...args]);
+      assert.equal(code, 2, args.join(' '));
+      assert.match(stderr, message);
+      assert.doesNotMatch(stdout + stderr, /hunter2/);
+    }
+    const id = 'bkdtg_2ABCDEFGHIJKLMNOPQRSTUVWXYZ';
+    const agents = await postern(['edge', 'wrong.example.com', '--to', id, '--host-header', 'rewrite']);
+    assert.match(agents.stderr, /--host-header rewrite needs a target with one address/);
+  });
+});
+
+test('postern edge --password asks for the password on a terminal, and does not show it', async (t) => {
+  const typed = `'${process.execPath}' '${LAUNCHER}' edge typed.example.com --to 3000 --password`;
+  const terminal = spawn('script', ['-qefc', typed, '/dev/null'], {
+    env: { ...process.env, ...operatorEnv(world) },
+    stdio: ['pipe', 'pipe', 'ignore'],
+  });
+  t.after(() => terminal.kill('SIGKILL'));
+  const answers = [/^Password: $/m, /Repeat the password: $/];
+  let output = '';
+  for await (const text of terminal.stdout.setEncoding('utf8')) {
+    output += text as string;
+    if (answers[0]?.test(output) === true) {
+      answers.shift();
+      terminal.stdin.write('hunter2hunter2\r');
+    }
+  }
+  assert.match(output, /\+ passwords of visitor/);
+  assert.doesNotMatch(output, /hunter2/);
+  assert.deepEqual((await routeOf('typed.example.com')).basic_auth.users, [{ username: 'visitor', password: '' }]);
 });
 
 test('postern edge --login logs people in at the identity host of the server, and lets in members of the groups', async (t) => {

@@ -1,6 +1,9 @@
 // Own process: starts servers, which takes long.
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -82,9 +85,9 @@ suite('postern up in a terminal', () => {
   });
 
   test('rejects names that cannot be hosts, and numbers that are no ports', async () => {
-    await assert.rejects(world.up(['bad_host', '--to', '3000']), /no certificate authority signs "bad_host"/);
+    assert.match((await world.up(['bad_host', '--to', '3000'])).err, /no certificate authority signs "bad_host"/);
     for (const target of ['99999', '127.0.0.1:99999', 'http://web:0'])
-      await assert.rejects(world.up([HOST, '--to', target]), /is no port\. Ports go from 1 to 65535/);
+      assert.match((await world.up([HOST, '--to', target])).err, /is no port\. Ports go from 1 to 65535/);
   });
 
   test('names the DNS records that it needs, and asks about a host that DNS does not know', async () => {
@@ -232,6 +235,16 @@ suite('postern up in a terminal', () => {
     assert.equal(await world.edgeOf('app.closed.example.com'), undefined);
   });
 
+  test('does not open a host that a wildcard protects with a password', async () => {
+    const { id } = await world.call('POST', '/edges/https', { hostports: ['*.secret.example.com:443'] });
+    const basic_auth = { users: [{ username: 'ana', password: 'hunter2hunter2' }] };
+    await world.call('POST', `/edges/https/${id}/routes`, { match_type: 'path_prefix', match: '/', basic_auth });
+    const { code, err } = await world.up(['app.secret.example.com', '--to', '3000']);
+    assert.equal(code, 1);
+    assert.match(err, /\*\.secret\.example\.com:443 serves app\.secret\.example\.com with a login or other rules/);
+    assert.equal(await world.edgeOf('app.secret.example.com'), undefined);
+  });
+
   test('a service on another machine is published by an agent that joins with an invitation', async (t) => {
     const [listen = [], reserve = [], invite = []] = inviting;
     const { hostname } = new URL(`http://${world.api}`);
@@ -258,6 +271,47 @@ suite('postern up in a terminal', () => {
     const isOnline = async (): Promise<boolean> => (await visit())?.text === 'hello';
     while (!(await isOnline()) && agent.child.exitCode === null) await sleep(100);
     assert.equal(agent.child.exitCode, null, agent.stderr());
+  });
+
+  test('guards a site with a password and addresses, and gives an application the Host header that it accepts', async (t) => {
+    const seen: string[] = [];
+    // As Jupyter and Django: a name that it does not know gets 403.
+    const application = createServer(({ headers }, response) => {
+      seen.push(headers.host ?? '');
+      response.writeHead(headers.host === 'localhost' ? 200 : 403).end();
+    });
+    await once(application.listen(0, '127.0.0.1'), 'listening');
+    t.after(() => application.close());
+    const { port } = application.address() as AddressInfo;
+    const site = 'notebook.example.com';
+    world.records.set(site, HERE);
+    const plain = await world.up([site, '--to', String(port)]);
+    assert.equal(plain.code, 0, plain.err);
+    assert.equal((await world.visit(site)).status, 403);
+
+    const file = join(world.folder, 'password');
+    writeFileSync(file, 'hunter2hunter2\n');
+    const flags = ['--password-file', file, '--host-header', 'localhost', '--only'];
+    const { code, out, err } = await world.up([site, ...flags, '192.0.2.0/24']);
+    assert.equal(code, 0, err);
+    assert.match(out, /^\+ password of visitor\n\+ access from 192\.0\.2\.0\/24\n\+ Host header localhost$/m);
+    assert.doesNotMatch(out + err, /hunter2/);
+    assert.equal((await world.visit(site)).status, 403, 'this address is not among them');
+    assert.deepEqual(seen.splice(0), [`${site}`]);
+    const moved = await world.up([site, '--only', '127.0.0.1']);
+    assert.equal(moved.code, 0, moved.err);
+    assert.match(moved.out, /^~ access from 127\.0\.0\.1\/32$/m);
+    assert.equal((await world.visit(site)).status, 401);
+    const authorization = `Basic ${Buffer.from('visitor:hunter2hunter2').toString('base64')}`;
+    assert.equal((await world.visit(site, { authorization })).status, 200);
+    assert.deepEqual(seen, ['localhost']);
+    const { ip_policies: policies } = await world.call('GET', '/ip_policies');
+    assert.equal(policies.length, 1);
+
+    const removed = await world.down([site]);
+    assert.equal(removed.code, 0, removed.err);
+    assert.match(removed.out, /^- address rules of notebook\.example\.com$/m);
+    assert.deepEqual((await world.call('GET', '/ip_policies')).ip_policies, []);
   });
 
   test('down removes what up made, and nothing else', async () => {

@@ -19,6 +19,7 @@ import { type OutputFormat, outputFlag, outputFormat } from '../output/output-fo
 import { printStructured } from '../output/structured-text.ts';
 import { parseCommand } from '../parse-command.ts';
 import { CONNECTION, MESSAGE, switchFlag, textFlag } from '../shared-flags.ts';
+import { GUARD_FLAGS, readGuards } from './edge-guards.ts';
 import { LOGIN_FLAGS, NO_IDENTITY_HOST, type ParsedLogin, parseLogin } from './edge-login.ts';
 import { PEOPLE_FLAGS, parsePeople } from './edge-people.ts';
 import { nextSteps } from './next-steps.ts';
@@ -40,6 +41,7 @@ const SYNTAX: CommandSyntax = {
     ),
     ...LOGIN_FLAGS,
     ...PEOPLE_FLAGS,
+    ...GUARD_FLAGS,
     switchFlag('dry-run', 'Let the server check the change, and store nothing.'),
     MESSAGE,
     outputFlag(),
@@ -48,6 +50,8 @@ const SYNTAX: CommandSyntax = {
   examples: [
     'postern edge app.example.com --to 127.0.0.1:3000',
     'postern edge app.example.com --to 3000 --login --allow-groups ops',
+    'postern edge staging.example.com --to 3000 --password',
+    'postern edge notebook.example.com --to 8888 --host-header localhost --only 192.0.2.0/24',
     'postern edge app.localhost:7443/admin --to 3000 --dry-run',
   ],
   exitCodes: {
@@ -66,7 +70,7 @@ export const edgeCommand: Command = {
     const parsed = parseCommand(SYNTAX, args);
     const format = outputFormat(parsed.flags);
     const source = createTextSource();
-    const asked = await askedEdge(parsed, source);
+    const asked = await askedEdge(parsed, source, context);
     return runWithApi(context, async () => {
       const transport = await openTransport(parsed, context, source);
       const settings = await readSettings(transport);
@@ -76,7 +80,7 @@ export const edgeCommand: Command = {
         return EXIT_REFUSED;
       }
       const wanted = { ...asked, login, listenerPort: listenerPort(settings) };
-      const plan = planEdge(wanted, await readCurrent(transport));
+      const plan = planEdge(wanted, await readCurrent(transport, wanted));
       if (plan.obstacle !== null) {
         context.warn(`postern: ${printable(plan.obstacle)}. Nothing was changed`);
         return EXIT_REFUSED;
@@ -90,14 +94,15 @@ export const edgeCommand: Command = {
 
 type AskedEdge = Omit<WantedEdge, 'login' | 'listenerPort'> & { readonly login: ParsedLogin };
 
-async function askedEdge(parsed: ParsedFlags, source: TextSource): Promise<AskedEdge> {
+async function askedEdge(parsed: ParsedFlags, source: TextSource, context: CommandContext): Promise<AskedEdge> {
   const { flags, positionals } = parsed;
   const people = parsePeople(parsed);
   const site = parseSite(positionals, 'edge');
   const target = parseTarget(flags.get('to'));
   const file = flags.get('client-secret-file');
   const secret = file === undefined ? null : (await source.read(file, 'client-secret-file')).trim();
-  return { ...site, target, login: parseLogin(parsed, secret), ...people };
+  const login = parseLogin(parsed, secret);
+  return { ...site, target, login, ...people, ...(await readGuards(parsed, source, context)) };
 }
 
 /** Empty if the key may not read them. */

@@ -27,6 +27,7 @@ export function consoleSite(host: string, settings: ShownSettings, { config }: L
     target: { kind: 'address', address, hasTls: config.api_tls_cert !== null },
     login: 'own',
     people: peopleWith((listOf('console_roles') ?? []) as readonly string[]),
+    guards: {},
     console: null,
   };
 }

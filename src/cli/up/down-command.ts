@@ -14,7 +14,7 @@ import { publishEdge, readCurrent } from '../edge/publish-edge.ts';
 import { parseCommand } from '../parse-command.ts';
 import { settingsGroup } from '../settings-group.ts';
 import { API_KEY_FILE } from '../shared-flags.ts';
-import { BACKEND_CLAIM, UP_OWNER } from './publish-site.ts';
+import { BACKEND_CLAIM, POLICY_CLAIM, UP_OWNER } from './publish-site.ts';
 import { isRunning, openServer } from './reach-server.ts';
 import { findSettings, loadSettings } from './settings-place.ts';
 import { upFailed } from './up-failed.ts';
@@ -119,6 +119,9 @@ function removalsOf(host: string, claims: readonly Claim[], { edges, backends: a
         line: `- backend ${all.find((each) => each.id === id)?.address ?? id}`,
       });
   }
+  for (const { id, name } of own)
+    if (name.endsWith(POLICY_CLAIM))
+      removals.push({ id, path: `/ip_policies/${id}`, line: `- address rules of ${host}`, isShared: true });
   return removals;
 }
 

@@ -1,7 +1,7 @@
 import type { Transport } from '../../client/transport.ts';
 import { type ParsedFlags, usage } from '../../lib/flags.ts';
 import type { JsonObject } from '../../lib/json.ts';
-import { isOwnLogin, ownLogin } from '../../publish/edge-login.ts';
+import { GUARDS, isOwnLogin, ownLogin } from '../../publish/edge-login.ts';
 import type { EdgeOperation } from '../../publish/edge-operation.ts';
 import { edgeUrl } from '../../publish/edge-url.ts';
 import { type Current, type EdgePlan, planEdge } from '../../publish/plan-edge.ts';
@@ -20,6 +20,8 @@ import type { WantedUp } from './wanted-up.ts';
 export const UP_OWNER = 'postern-up';
 /** End of the name of a claimed backend; a host cannot end like this. */
 export const BACKEND_CLAIM = '/ backend';
+/** The same, of a claimed IP policy. Its rules go with it. */
+export const POLICY_CLAIM = '/ addresses';
 
 export interface Site {
   readonly wanted: WantedUp;
@@ -41,16 +43,17 @@ export async function publishSite(transport: Transport, site: Site): Promise<Pub
   const { wanted, parsed, context, facts } = site;
   if (wanted.login === 'none' && wanted.host === facts.apiHost)
     throw upFailed(`${wanted.host} serves the console and the API, which are never open. Nothing was changed`);
-  const current = await readCurrent(transport);
+  const current = await readCurrent(transport, wanted.guards);
   const edge = wantedEdge(site, current);
   const plan = planEdge(edge, current, { removesLogin: wanted.login === 'none' });
   if (plan.obstacle !== null) throw upFailed(printable(`${plan.obstacle}. Nothing was published`));
   const url = edgeUrl(edge, plan);
   printPlanLines(plan, context);
   for (const note of plan.notes) context.warn(`postern: ${printable(note)}`);
-  const removed = plan.operations.filter(({ method }) => method === 'DELETE');
+  const opens = ({ method, path }: EdgeOperation): boolean =>
+    method === 'DELETE' && GUARDS.some(([name]) => path.endsWith(`/${name}`));
   const question = `Everybody can open ${url} afterwards. Go on?`;
-  if (removed.length > 0 && !(await isAgreed(parsed, context, question))) {
+  if (plan.operations.some(opens) && !(await isAgreed(parsed, context, question))) {
     const how =
       context.ask === undefined ? `${question} There is no terminal to ask on: add --yes. Nothing` : 'nothing';
     context.warn(`postern: ${how} was changed`);
@@ -65,14 +68,14 @@ export async function publishSite(transport: Transport, site: Site): Promise<Pub
 }
 
 function wantedEdge({ wanted, settings, facts }: Site, current: Current): WantedEdge {
-  const { host, login, people } = wanted;
+  const { host, login, people, guards } = wanted;
   const edge = current.edges.find(({ hostports }) => hostports.some((each) => each.replace(/:\d+$/, '') === host));
   const own = login === 'own' ? ownLogin(settings) : null;
   if (own === undefined) throw upFailed(`${NO_IDENTITY_HOST}. Nothing was published`);
   const { publicPort } = facts;
   const port = wanted.port ?? (edge === undefined ? publicPort : null);
   const target = wanted.target ?? formerTarget(wanted, edge);
-  return { host, port, listenerPort: publicPort, path: '/', target, login: own, ...people };
+  return { host, port, listenerPort: publicPort, path: '/', target, login: own, ...people, ...guards };
 }
 
 function formerTarget({ host }: WantedUp, edge: Current['edges'][number] | undefined): WantedTarget {
@@ -93,8 +96,16 @@ function withoutTarget(host: string): Error {
 /** What the plan makes. `postern down` finds it by these names. */
 function claimsOf(host: string, { operations }: EdgePlan): JsonObject[] {
   const nameOf = ({ path }: EdgeOperation): string =>
-    /^\/backends/.test(path) ? `${host}${BACKEND_CLAIM}` : /routes$/.test(path) ? `${host}/` : host;
+    /^\/backends/.test(path)
+      ? `${host}${BACKEND_CLAIM}`
+      : path === '/ip_policies'
+        ? `${host}${POLICY_CLAIM}`
+        : /routes$/.test(path)
+          ? `${host}/`
+          : host;
   return operations.flatMap((operation, index) =>
-    operation.method === 'POST' ? [{ id: `$\{${index}.id}`, name: nameOf(operation) }] : [],
+    operation.method === 'POST' && operation.path !== '/ip_policy_rules'
+      ? [{ id: `$\{${index}.id}`, name: nameOf(operation) }]
+      : [],
   );
 }

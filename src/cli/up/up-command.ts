@@ -3,6 +3,7 @@ import { settingFlags } from '../../config/setting-flags.ts';
 import { runWithApi } from '../api/run-with-api.ts';
 import type { Command } from '../command.ts';
 import { API_EXIT_CODES, type CommandSyntax, SETTINGS_EXIT_CODE } from '../command-syntax.ts';
+import { GUARD_FLAGS } from '../edge/edge-guards.ts';
 import { PEOPLE_FLAGS } from '../edge/edge-people.ts';
 import { parseCommand } from '../parse-command.ts';
 import { API_KEY_FILE, switchFlag, textFlag, YES } from '../shared-flags.ts';
@@ -32,6 +33,7 @@ const SYNTAX: CommandSyntax = {
       "Require a login at the server's own identity host. --no-login removes the login and the access rules, after a question.",
     ),
     ...PEOPLE_FLAGS,
+    ...GUARD_FLAGS,
     textFlag(
       'console',
       'HOST',
@@ -66,9 +68,9 @@ const SYNTAX: CommandSyntax = {
 export function createUpCommand(ports: UpPorts): Command {
   return {
     syntax: SYNTAX,
-    run: (args, context) => {
+    run: async (args, context) => {
       const parsed = parseCommand(SYNTAX, args);
-      const wanted = parseUp(parsed);
+      const wanted = await parseUp(parsed, context);
       return runWithApi(context, () => bringUp({ wanted, parsed, typed: args, context, ports }));
     },
   };

@@ -1,6 +1,9 @@
 import { isOn, type ParsedFlags, usage } from '../../lib/flags.ts';
 import { peopleText } from '../../publish/people-rules.ts';
 import type { WantedPeople, WantedTarget } from '../../publish/wanted-edge.ts';
+import { createTextSource } from '../api/text-source.ts';
+import type { CommandContext } from '../command.ts';
+import { type Guards, readGuards } from '../edge/edge-guards.ts';
 import { parsePeople } from '../edge/edge-people.ts';
 import { parseSite, parseTarget } from '../edge/parse-site.ts';
 
@@ -15,11 +18,13 @@ export interface WantedUp {
   readonly target: WantedTarget | null;
   readonly login: LoginWish;
   readonly people: WantedPeople;
+  /** Passwords, addresses and the Host header, as far as flags name them. */
+  readonly guards: Guards;
   /** Host of the console; null: it listens on the machine of the server only, or stays as it is. */
   readonly console: string | null;
 }
 
-export function parseUp(parsed: ParsedFlags): WantedUp {
+export async function parseUp(parsed: ParsedFlags, context: Pick<CommandContext, 'ask'>): Promise<WantedUp> {
   const { flags, positionals } = parsed;
   const { host, port, path } = parseSite(positionals, 'up');
   if (path !== '/')
@@ -34,7 +39,9 @@ export function parseUp(parsed: ParsedFlags): WantedUp {
       '--no-login lets everybody in: it cannot be used with --allow-email, --allow-email-domain or --allow-groups',
     );
   const target = flags.has('to') ? parseTarget(flags.get('to')) : null;
-  return { host, port, target, login, people, console: consoleHost(flags, host) };
+  const console = consoleHost(flags, host);
+  const guards = await readGuards(parsed, createTextSource(), context);
+  return { host, port, target, login, people, guards, console };
 }
 
 function consoleHost(flags: ReadonlyMap<string, string>, site: string): string | null {
