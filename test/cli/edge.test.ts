@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
+import { stripVTControlCharacters } from 'node:util';
 import { parse } from 'yaml';
 import { listenerPort } from '../../src/publish/listener-port.ts';
 import { LAUNCHER } from '../support/server-process.ts';
@@ -353,6 +354,20 @@ suite('postern status', () => {
     assert.equal(json.ok, false);
     assert.equal(json.server.status, 'ready');
     assert.ok(json.edges.count >= 3);
+  });
+
+  test('breaks lines at words, at every width of the terminal', async () => {
+    const words = (text: string): string => stripVTControlCharacters(text).replaceAll(/\s+/g, ' ').trim();
+    const whole = (await postern(['status'])).stdout;
+    for (const columns of [60, 80, 120, 200]) {
+      const { stdout } = await postern(['status'], { columns, env: { NO_COLOR: '1' } });
+      const lines = stdout.split('\n');
+      assert.deepEqual(
+        lines.filter((line) => line.length > columns && line.trim().includes(' ')),
+        [],
+      );
+      assert.equal(words(stdout), words(whole));
+    }
   });
 
   test('exits with 1 when something does not work, and with 3 when no server answers', async () => {

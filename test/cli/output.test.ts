@@ -73,6 +73,22 @@ suite('a list', () => {
     assert.ok(piped.stdout.includes(long));
   });
 
+  test('fits terminals of 60 to 200 columns, with the host before ids, which shrink first', async () => {
+    const host = 'a-rather-long-name-of-a-site.apps.example.com:443';
+    const id = await created('/edges/https', { hostports: [host], description: 'the wiki of the team' });
+    for (const columns of [60, 80, 120, 200]) {
+      const { stdout } = await api(['https-edges', 'list'], { columns });
+      const [head = '', ...rows] = stdout.trimEnd().split('\n');
+      assert.match(head, /^HOSTPORTS .*ID$/);
+      for (const line of [head, ...rows]) assert.ok(line.length <= columns, `${columns}: ${line}`);
+      const row = rows.find((line) => line.startsWith('a-rather')) ?? '';
+      if (columns >= 80) assert.ok(row.startsWith(host), row);
+      assert.equal(row.includes(id), columns === 200, row);
+      assert.match(row, / {2}edghts_\w+…?$/);
+    }
+    assert.ok((await api(['https-edges', 'list'])).stdout.includes(id), 'a pipe has it whole');
+  });
+
   test('prints nothing to standard output when empty', async () => {
     const { code, stdout, stderr } = await api(['weighted-backends', 'list']);
     assert.deepEqual({ code, stdout, stderr }, { code: 0, stdout: '', stderr: 'none\n' });

@@ -6,17 +6,26 @@ import { cellText, EMPTY } from './cell-text.ts';
 
 const MAX_COLUMNS = 6;
 const MIN_WIDTH = 10;
+/** The kind and some letters, which tell items apart. */
+const MIN_ID_WIDTH = 16;
 const GAP = '  ';
 /** Omitted from tables: they say little about one item among many. */
 const LEFT_OUT = new Set(['uri', 'metadata']);
+/** What a person knows an item by stands first, and its id last. */
+const KNOWN_BY = ['email', 'hostports', 'hostname', 'host'];
 const FIRST = ['id', 'type'];
 const LAST = ['description', 'created_at'];
 
 interface Column {
   readonly name: string;
-  /** Ids are never truncated: users copy them. */
+  /** Beside an address or host, which every command takes too, ids shrink first. Alone they are never cut: users copy them. */
   readonly isId: boolean;
   readonly cells: readonly string[];
+}
+
+interface Sized {
+  readonly column: Column;
+  width: number;
 }
 
 export interface TableLayout {
@@ -43,14 +52,17 @@ function chooseColumns(items: readonly JsonObject[], { schema, leftOut }: TableL
   const fields = isObjectSchema(schema) ? Object.entries(schema.properties) : [];
   const isLeftOut = (name: string): boolean => LEFT_OUT.has(name) || leftOut.includes(name);
   const shown = fields.filter(([name, field]) => !isLeftOut(name) && isShort(field)).map(([name]) => name);
-  const middle = shown.filter((name) => !FIRST.includes(name) && !LAST.includes(name));
-  const ordered = [...FIRST, ...middle, ...LAST].filter((name) => shown.includes(name));
+  const middle = shown.filter((name) => ![...KNOWN_BY, ...FIRST, ...LAST].includes(name));
+  const ordered = [...KNOWN_BY, ...FIRST, ...middle, ...LAST].filter((name) => shown.includes(name));
   const columns = ordered
     .map((name) => ({ name, isId: isIdField(name, items), cells: items.map((item) => cellText(item[name])) }))
     .filter(({ name, cells }) => FIRST.includes(name) || cells.some((cell) => cell !== EMPTY))
     // A certificate does not fit into a cell.
     .filter(({ name }) => !items.some((item) => typeof item[name] === 'string' && item[name].includes('\n')));
-  return [...columns.slice(0, MAX_COLUMNS - 1), ...columns.slice(MAX_COLUMNS - 1).slice(-1)];
+  if (!columns.some(isKnownBy))
+    return [...columns.slice(0, MAX_COLUMNS - 1), ...columns.slice(MAX_COLUMNS - 1).slice(-1)];
+  const [ids, others] = [columns.filter(({ name }) => name === 'id'), columns.filter(({ name }) => name !== 'id')];
+  return [...others.slice(0, MAX_COLUMNS - 2), ...others.slice(MAX_COLUMNS - 2).slice(-1), ...ids];
 }
 
 function isShort(field: TSchema): boolean {
@@ -70,26 +82,40 @@ function isIdField(name: string, items: readonly JsonObject[]): boolean {
   return name === 'id' || items.some((item) => /^[a-z]+_[0-9A-Za-z]{27}\b/.test(cellText(item[name])));
 }
 
-/** Narrows the widest texts first, then drops columns from the right. */
-function fit(columns: readonly Column[], terminalWidth: number | null): { column: Column; width: number }[] {
+/**
+ * Narrows ids first, then the widest texts, then drops columns from the right. What a person knows an item by is cut
+ * last.
+ */
+function fit(columns: readonly Column[], terminalWidth: number | null): Sized[] {
   const sized = columns.map((column) => ({
     column,
     width: Math.max(column.name.length, ...column.cells.map(widthOf)),
   }));
   if (terminalWidth === null) return sized;
+  const hasKnown = columns.some(isKnownBy);
   const total = (): number => sized.reduce((sum, { width }) => sum + width, GAP.length * (sized.length - 1));
-  while (total() > terminalWidth) {
-    const [widest] = sized
-      .filter(({ column, width }) => !column.isId && width > MIN_WIDTH)
-      .sort((a, b) => b.width - a.width);
+  const narrow = (isNarrowed: (each: Sized) => boolean): boolean => {
+    const [widest] = sized.filter(isNarrowed).sort((a, b) => b.width - a.width);
     if (widest !== undefined) widest.width -= 1;
-    else if (!dropLast(sized)) break;
+    return widest !== undefined;
+  };
+  while (total() > terminalWidth) {
+    const isDone =
+      narrow(({ column, width }) => hasKnown && column.isId && width > MIN_ID_WIDTH) ||
+      narrow(({ column, width }) => !column.isId && !isKnownBy(column) && width > MIN_WIDTH) ||
+      dropLast(sized) ||
+      narrow(({ column, width }) => isKnownBy(column) && width > MIN_WIDTH);
+    if (!isDone) break;
   }
   return sized;
 }
 
-function dropLast(sized: { column: Column; width: number }[]): boolean {
-  const index = sized.findLastIndex(({ column }, at) => at > 0 && column.name !== 'id');
+function isKnownBy({ name }: Column): boolean {
+  return KNOWN_BY.includes(name);
+}
+
+function dropLast(sized: Sized[]): boolean {
+  const index = sized.findLastIndex(({ column }, at) => at > 0 && column.name !== 'id' && !isKnownBy(column));
   if (index === -1) return false;
   sized.splice(index, 1);
   return true;

@@ -2,6 +2,7 @@ import type { ParsedFlags } from '../../lib/flags.ts';
 import { apiAccess } from '../api/api-access.ts';
 import { CommandTransport } from '../api/command-transport.ts';
 import { runWithApi } from '../api/run-with-api.ts';
+import { terminalWidth } from '../api/terminal-width.ts';
 import { createTextSource } from '../api/text-source.ts';
 import type { Command, CommandContext } from '../command.ts';
 import { API_EXIT_CODES, type CommandSyntax } from '../command-syntax.ts';
@@ -57,7 +58,10 @@ async function show(parsed: ParsedFlags, format: OutputFormat, context: CommandC
   const { url } = access;
   const isOk = status.findings.every(({ level }) => level !== 'problem');
   if (format === 'json' || format === 'yaml') printStructured(document(status, url, isOk), format, context);
-  else for (const line of statusText(status, url, painterFor(context))) context.print(line);
+  else {
+    const screen = { paint: painterFor(context), width: terminalWidth(context) };
+    for (const line of statusText(status, url, screen)) context.print(line);
+  }
   return isOk ? 0 : EXIT_PROBLEMS;
 }
 

@@ -1,3 +1,4 @@
+import { wrapText } from '../../lib/text/wrap-text.ts';
 import { printable } from '../api/cell-text.ts';
 import type { Painter } from '../output/color.ts';
 import type { Status } from './read-status.ts';
@@ -7,8 +8,28 @@ const MAX_LINES = 5;
 const LABEL_WIDTH = 14;
 const UNREADABLE = 'not readable with this API key';
 
-/** One screen. */
-export function statusText(status: Status, url: string, paint: Painter): readonly string[] {
+/** One screen, with lines that break at words; a width of null is that of a pipe. */
+export function statusText(
+  status: Status,
+  url: string,
+  { paint, width }: { readonly paint: Painter; readonly width: number | null },
+): readonly string[] {
+  const lines = statusLines(status, url, paint);
+  return width === null ? lines : lines.flatMap((line) => wrapped(line, width));
+}
+
+/** Of a row, later lines stand below its text. */
+function wrapped(line: string, width: number): readonly string[] {
+  const isRow = /^.{13} \S/.test(line) && (line.startsWith(' '.repeat(LABEL_WIDTH)) || /^[A-Z][a-z ]+ {2}/.test(line));
+  const [head, indent] = isRow ? [line.slice(0, LABEL_WIDTH), LABEL_WIDTH] : ['', line.startsWith('  ') ? 2 : 0];
+  const text = line.slice(head.length).trimStart();
+  const rest = ' '.repeat(isRow ? indent : 2);
+  return wrapText(text, width - Math.max(indent, 2)).map((each, at) =>
+    at === 0 ? `${head === '' ? ' '.repeat(indent) : head}${each}` : `${rest}${each}`,
+  );
+}
+
+function statusLines(status: Status, url: string, paint: Painter): readonly string[] {
   const { health, nodes, edges, agents, tunnels, expiring, findings, skipped } = status;
   const versions = [...new Set((nodes ?? []).filter((node) => node.status !== 'lost').map(({ version }) => version))];
   const state = paint(printable(health.status), health.status === 'ready' ? 'green' : 'red');
