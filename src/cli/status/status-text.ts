@@ -18,7 +18,7 @@ export function statusText(
   return width === null ? lines : lines.flatMap((line) => wrapped(line, width));
 }
 
-/** Of a row, later lines stand below its text. */
+/** Later lines of a row stand below its text. */
 function wrapped(line: string, width: number): readonly string[] {
   const isRow = /^.{13} \S/.test(line) && (line.startsWith(' '.repeat(LABEL_WIDTH)) || /^[A-Z][a-z ]+ {2}/.test(line));
   const [head, indent] = isRow ? [line.slice(0, LABEL_WIDTH), LABEL_WIDTH] : ['', line.startsWith('  ') ? 2 : 0];
