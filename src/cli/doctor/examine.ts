@@ -32,7 +32,7 @@ export interface Examination {
   readonly source: TextSource;
   readonly ports: DoctorPorts;
   /** Called with the name of each part before it is checked. */
-  onPart?(name: string): void;
+  readonly onPart?: (name: string) => void;
 }
 
 /** All checks, in dependency order: each needs the results of those before it. */
