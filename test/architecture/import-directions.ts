@@ -62,6 +62,7 @@ export const IMPORT_DIRECTIONS: Readonly<Record<string, readonly string[]>> = {
     'resources',
     'agent',
     'tunnel',
+    'upstream',
   ],
   main: [
     'lib',

@@ -62,7 +62,7 @@ suite('files that commands read', () => {
     const file = join(folder, 'postern-agent.yaml');
     await writeFile(file, `version: 2\n${Array.from({ length: 20_000 }, (_, at) => `unknown${at}: 1\n`).join('')}`);
     const { code, stderr } = await runCommand(['config', 'check', '--config', file], { env });
-    assert.equal(code, 1);
+    assert.equal(code, 78);
     const lines = stderr.trimEnd().split('\n');
     assert.equal(lines.length, 101);
     assert.equal(lines.at(-1), 'postern: 19900 more problems are not shown');
@@ -89,7 +89,9 @@ suite('a control character of a visitor', () => {
       ]) {
         const { code, stdout, stderr } = await runCommand(args, options);
         assert.equal(code, 0, stderr);
-        assert.match(stdout, new RegExp(request.id), args.join(' '));
+        // A table shortens what has no room.
+        const isShort = args.includes('table') || args.length === 3;
+        assert.match(stdout, new RegExp(isShort ? request.id.slice(0, 10) : request.id), args.join(' '));
         assert.doesNotMatch(stripVTControlCharacters(stdout), /(?!\n)\p{Cc}/u, args.join(' '));
         if (args.includes('json') && args.includes('list'))
           assert.deepEqual(JSON.parse(stdout).requests[0].user_agent, hostile);

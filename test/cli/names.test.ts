@@ -109,7 +109,7 @@ suite('output', () => {
     assert.equal(json.stdout, (await postern([...list, '--json'])).stdout);
     assert.deepEqual(parse((await postern([...list, '-o', 'yaml'])).stdout), JSON.parse(json.stdout));
     assert.equal((await postern([...list, '--output=id'])).stdout, `${edge}\n`);
-    assert.match((await postern([...list, '-o', 'table'])).stdout, /^ID /);
+    assert.match((await postern([...list, '-o', 'table'])).stdout, /^HOSTPORTS .* ID\n/);
     assert.match((await postern([...list, '-o', 'tabel'])).stderr, /--output must be .* Did you mean "table"/);
     assert.equal((await postern([...list, '-o', 'yaml', '--json'])).code, 2);
   });
@@ -117,7 +117,7 @@ suite('output', () => {
   test('has color on terminals only, and NO_COLOR turns it off', async () => {
     const list = ['api', 'https-edges', 'list'];
     const env = { TERM: 'xterm' };
-    assert.ok((await postern(list, { columns: 100, env })).stdout.startsWith('\x1b[1mID'));
+    assert.ok((await postern(list, { columns: 100, env })).stdout.startsWith('\x1b[1mHOSTPORTS'));
     assert.ok(!(await postern(list, { columns: 100, env: { ...env, NO_COLOR: '1' } })).stdout.includes('\x1b'));
     assert.ok(!(await postern(list, { env })).stdout.includes('\x1b'));
   });
