@@ -226,10 +226,14 @@ export class Snapshots {
     this.#listeners.clear();
   }
 
-  /** A module would prepare the edges that read this record differently, although the record is the same. */
+  /**
+   * A module would prepare the edges that read this record differently, although the record is the same. At a start,
+   * hundreds of lists are loaded one after the other: each waits for the next round, and a large edge that all of them
+   * affect is not compiled for each.
+   */
   recompile(kind: string, id: string): void {
     const record = this.#replica.get(kind, id);
-    if (record !== undefined && !this.#isClosed) this.#followAs([{ op: 'put', record }], []);
+    if (record !== undefined && !this.#isClosed) this.#followAs([{ op: 'put', record }], [], 0);
   }
 
   #follow(changes: readonly Change[]): void {
@@ -238,11 +242,11 @@ export class Snapshots {
     this.#followAs(changes, revisions);
   }
 
-  #followAs(shown: readonly Change[], revisions: Iterable<number>): void {
+  #followAs(shown: readonly Change[], revisions: Iterable<number>, maxAtOnce = MAX_RESOLVED_AT_ONCE): void {
     const changes = this.#childTables.follow(shown);
     if (this.#childTables.isBehind) this.#wait(this.#childTables.catchUp(new TimeSlice(this.#budget)));
     this.#load(shown);
-    if (changes.length <= MAX_RESOLVED_AT_ONCE && this.#loading === null) this.#affect(changes, revisions);
+    if (changes.length <= maxAtOnce && this.#loading === null) this.#affect(changes, revisions);
     else this.#affectInSlices(changes, revisions);
   }
 

@@ -6,7 +6,7 @@ import { modules } from '../../src/modules/registry.ts';
 import { resources } from '../../src/resources/registry.ts';
 import type { EdgeSnapshot } from '../../src/snapshot/edge-snapshot.ts';
 import { Snapshots } from '../../src/snapshot/snapshots.ts';
-import { edgeIdOf, hostOf, put, putSharedPolicyEdges, ruleDoc } from '../support/shared-policy-edges.ts';
+import { edgeIdOf, hostOf, put, putSharedPolicyEdges, ruleDoc, SHARED_POLICY } from '../support/shared-policy-edges.ts';
 import { TestWorld } from '../support/test-world.ts';
 
 const EDGES = 40;
@@ -95,6 +95,15 @@ suite('a change that affects many edges', () => {
     assert.equal(told.length, EDGES);
     assert.equal(howManyLetIn(snapshots, '127.0.0.1'), 0);
     assert.equal(snapshots.served(revision), null);
+  });
+
+  test('is compiled once, and not for each of hundreds of lists that become known at once', async (t) => {
+    const { slices, snapshots } = await open(t);
+    const compiledBefore = slices.compiled;
+    for (let at = 0; at < 300; at += 1) snapshots.recompile('https_edge', edgeIdOf(0));
+    for (let at = 0; at < 300; at += 1) snapshots.recompile('ip_policy', SHARED_POLICY);
+    await snapshots.settled();
+    assert.ok(slices.compiled - compiledBefore < 4 * EDGES, `${slices.compiled - compiledBefore} edges compiled`);
   });
 
   test('is overtaken by a later change of one edge, which is served at once and wins', async (t) => {
