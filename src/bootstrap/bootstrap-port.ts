@@ -2,6 +2,7 @@ import type { CompiledResource } from '../documents/compiled.ts';
 import { Documents } from '../documents/documents.ts';
 import type { DocumentsContext } from '../documents/documents-context.ts';
 import { PosternError } from '../lib/errors.ts';
+import type { JsonObject } from '../lib/json.ts';
 import { hashToken } from '../lib/text/token-hash.ts';
 import type { Replica } from '../replica/replica.ts';
 import type { OperationRequest } from '../resources/operation.ts';
@@ -18,7 +19,7 @@ export function bootstrapPort(
     has: (kind, token) => {
       const hash = hashToken(token);
       return Promise.resolve(
-        [...replica.all(kind)].some(({ doc }) => (doc as Readonly<Record<string, unknown>>)['token_hash'] === hash),
+        [...replica.all(kind)].some(({ doc }) => (doc['internal'] as JsonObject | undefined)?.['token_hash'] === hash),
       );
     },
     administratorLink,

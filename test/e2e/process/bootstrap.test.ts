@@ -58,7 +58,7 @@ suite('bootstrap', { timeout: TIMEOUT_MS }, () => {
     assert.match(output, /node bin\/postern\.mjs edge app\.localhost:\d+ --to 3000/);
   });
 
-  test('accepts preset secrets without storing them in files, and ignores them later with a warning', async (t) => {
+  test('accepts preset secrets without storing them in files, and accepts them again; warns about others', async (t) => {
     const dataDir = await tempDir(t);
     const env = { POSTERN_API_KEY: `preset-${'k'.repeat(32)}`, POSTERN_AUTHTOKEN: `preset-${'t'.repeat(32)}` };
     const first = startServerProcess(t, dataDir, { env });
@@ -77,11 +77,19 @@ suite('bootstrap', { timeout: TIMEOUT_MS }, () => {
     }
     const second = startServerProcess(t, dataDir, { env });
     await second.ready();
-    const warnings = second.lines().filter((line) => line['level'] === 'warn');
+    const said = (server: typeof second, level: string) =>
+      server.lines().flatMap((line) => (line['level'] === level ? [String(line['msg'])] : []));
+    assert.deepEqual(said(second, 'warn'), [], 'a container keeps its settings');
+    assert.equal(said(second, 'info').filter((text) => text.includes('is no longer needed')).length, 2);
+    second.child.kill('SIGTERM');
+    await second.exited;
+    const others = { POSTERN_API_KEY: `preset-${'o'.repeat(32)}`, POSTERN_AUTHTOKEN: `preset-${'p'.repeat(32)}` };
+    const third = startServerProcess(t, dataDir, { env: others });
+    await third.ready();
     assert.deepEqual(
-      warnings.map(({ msg }) => String(msg).split(' ')[0]),
-      ['api_key', 'authtoken'],
+      said(third, 'warn').map((text) => text.replace(/ is ignored.*/, '')),
+      ['the setting api_key', 'the setting authtoken'],
     );
-    assert(!second.stdout().includes('preset-'));
+    assert(![second, third].some((server) => server.stdout().includes('preset-')));
   });
 });
