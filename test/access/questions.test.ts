@@ -170,9 +170,9 @@ suite('postern access', () => {
   test('review lists people, also for a proposed rule', async () => {
     const stored = await command('review', ...place, '--since', '7d');
     assert.equal(stored.code, 0);
-    assert.match(stored.stdout, /^ACCESS +RULE +EMAIL +LAST_ACTIVE\n/);
-    assert.match(stored.stdout, /^allowed +allow\[0\] +alice@example\.com +\S+$/m);
-    assert.match(stored.stdout, /^refused +deny\[0\] +bob@example\.com +\S+$/m);
+    assert.match(stored.stdout, /^EMAIL +ACCESS +RULE +LAST_ACTIVE\n/);
+    assert.match(stored.stdout, /^alice@example\.com +allowed +allow\[0\] +\S+$/m);
+    assert.match(stored.stdout, /^bob@example\.com +refused +deny\[0\] +\S+$/m);
     assert.match(stored.stdout, /^2 people: 1 allowed, 1 refused\n$/m);
     const proposed = await command('review', ...place, '--from-file', proposal({ allow: [] }));
     assert.match(proposed.stdout, /^2 people: 0 allowed, 2 refused\n$/m);

@@ -13,7 +13,7 @@ import { storeErrors } from '../../src/store/errors.ts';
 test('an expected 503 is logged in one line without a stack, and metrics are served while revocations are unknown', async (t) => {
   const lines: { level: number; msg: string; code?: string; err?: object }[] = [];
   const logger = pino({ level: 'trace' }, { write: (line: string) => lines.push(JSON.parse(line)) });
-  const others = { revision: 0, isCurrent: true, catchUp: async () => {} };
+  const others = { revision: 0, isCurrent: true, behind: null, catchUp: async () => {} };
   let fail = (): never => assert.fail('not yet');
   const api = await createApi({
     operations: [

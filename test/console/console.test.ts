@@ -222,7 +222,7 @@ test('a change on trial waits on every page, for everybody, and is reverted or c
   };
   await saveOnTrial('risky');
   await page.reload();
-  await banner.getByText(/takes it back in [45]:\d\d/).waitFor();
+  await banner.getByText(/reverts it in [45]:\d\d/).waitFor();
   const { token } = await api('POST', '/api_keys', { scopes: ['*:read'] });
   const colleague = await open();
   await colleague.signIn(token);

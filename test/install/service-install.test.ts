@@ -113,17 +113,17 @@ suite('postern service install', () => {
       /cannot read \/root\/\.nvm\/node: install the program for all users first, for example as \/usr\/local\/bin\/postern/,
     );
     await assert.rejects(install({ closedTo: () => '/srv/private' }), /cannot read \/srv\/private/);
-    await assert.rejects(install({}, 'agent', '--root', root), /no .*etc\/postern\/postern\.yml: describe the tunnels/);
-    await assert.rejects(install({}, 'agent', '--root', root, '--domain', 'x.example'), /no .*postern\.yml/);
+    await assert.rejects(install({}, 'agent', '--root', root), /no .*etc\/postern\/agent\.yaml: describe the tunnels/);
+    await assert.rejects(install({}, 'agent', '--root', root, '--domain', 'x.example'), /no .*agent\.yaml/);
   });
 
   test('installs an agent whose token only root can read', async (t) => {
     const root = await tempDir(t);
     await mkdir(join(root, 'etc/postern'), { recursive: true });
-    writeFileSync(join(root, 'etc/postern/postern-agent.yaml'), 'authtoken: secret\n', { mode: 0o600 });
+    writeFileSync(join(root, 'etc/postern/agent.yaml'), 'authtoken: secret\n', { mode: 0o600 });
     await service(['install', 'agent', '--root', root]);
     const unit = readFileSync(join(root, 'etc/systemd/system/postern-agent.service'), 'utf8');
-    assert.match(unit, /^LoadCredential=postern\.yml:\/etc\/postern\/postern\.yml$/m);
+    assert.match(unit, /^LoadCredential=agent\.yaml:\/etc\/postern\/agent\.yaml$/m);
     assert.doesNotMatch(unit, /secret/);
     await assert.rejects(service(['install', 'agent', '--root', root, '--domain', 'x.example']), /takes no --domain/);
   });

@@ -64,7 +64,7 @@ export function PendingBanner() {
           <ConfirmButton
             name="Revert"
             isSmall
-            question={`Take change ${revision} back now?`}
+            question={`Revert change ${revision} now?`}
             done="The change is reverted."
             act={() => request('POST', `/changes/${revision}/revert`, { body: {} })}
             onDone={settled}

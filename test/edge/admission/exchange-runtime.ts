@@ -10,6 +10,7 @@ export function exchangeRuntime(currentEdge: () => EdgeSnapshot, upstream: objec
     newRequestId: () => 'rq_1',
     clientAddress: () => '192.0.2.1',
     trustedChain: () => null,
+    behind: null,
     findEdge: currentEdge,
     targetsOf: () => [{ kind: 'upstream', name: 'u', upstream }],
     begin() {},
