@@ -105,6 +105,15 @@ export const howToPlans: Readonly<Record<string, Plan>> = {
   'docs/how-to/get-alerts.md': {
     blocks: [{ run: quiet }, { run: /alert_raised\.v0/ }],
   },
+  'docs/how-to/pause-a-site.md': {
+    setup: ownEdge('shop.example.com'),
+    blocks: [
+      { run: /We are back at noon/ },
+      { run: /outcome {2}503 ERR_POSTERN_MAINTENANCE[\s\S]*let_through[\s\S]*outcome {2}200/ },
+      { run: /allow_cidrs +-/ },
+      { run: /204/ },
+    ],
+  },
   'docs/how-to/try-a-risky-change.md': {
     blocks: [
       { run: /confirm_by/ },
