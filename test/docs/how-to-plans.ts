@@ -219,9 +219,15 @@ export const howToPlans: Readonly<Record<string, Plan>> = {
     ],
   },
   'docs/how-to/restrict-access-by-ip-address.md': {
-    alsoRunBy: 'test/edge/settings/tightening.test.ts',
-    setup: ownEdge('office.localhost'),
-    blocks: [{ custom: restrict }, { run: quiet }],
+    alsoRunBy: 'test/cli/edge.test.ts',
+    setup: ownEdge('office.example.com'),
+    blocks: [
+      { custom: restrict },
+      { run: /ip_restriction: address[\s\S]*403/ },
+      { run: /action +deny/ },
+      { run: /ip_policies +ipp_/ },
+      { run: /204/ },
+    ],
   },
   'docs/how-to/limit-requests.md': {
     alsoRunBy: 'test/edge/modules/rate-limit.test.ts',
@@ -254,8 +260,15 @@ export const howToPlans: Readonly<Record<string, Plan>> = {
     ],
   },
   'docs/how-to/protect-a-site-with-a-password.md': {
-    setup: ownEdge('staging.localhost'),
-    blocks: [{ run: /staging/ }, { run: /"?password"?/ }, { run: /kim/ }, { run: /NAME:PASSWORD/ }],
+    setup: ownEdge('staging.example.com'),
+    blocks: [
+      { run: /\+ passwords? of staging/ },
+      { run: /username=staging, password=-/ },
+      { run: /\+ password of kim/ },
+      { run: /username=kim, password=-[\s\S]*realm +Staging/ },
+      { run: /204/ },
+      { run: /NAME:PASSWORD/ },
+    ],
   },
   'docs/how-to/invite-people.md': {
     blocks: [
@@ -483,9 +496,9 @@ async function revokeGuestLink({ text }: ShellBlock, { terminal }: PageRun): Pro
 }
 
 async function restrict({ text }: ShellBlock, { terminal }: PageRun): Promise<void> {
-  await terminal.run(text);
-  await terminal.run('postern ca print > office-ca.pem');
-  const answer = await terminal.run('curl -s --cacert office-ca.pem https://office.localhost:7443/');
+  assert.match(await terminal.run(text), /\+ access from 192\.0\.2\.0\/24, 203\.0\.113\.7\/32/);
+  await terminal.run('postern ca print --other > office-ca.pem');
+  const answer = await terminal.run('curl -s --cacert office-ca.pem https://office.example.com:7443/');
   assert.match(answer, /ERR_POSTERN_ADDRESS_NOT_ALLOWED/);
 }
 
