@@ -1,4 +1,4 @@
-import { failureCode } from '../lib/error-text.ts';
+import { whyUnreadable } from '../lib/error-text.ts';
 import { readProgramFile } from '../lib/program-files.ts';
 import { readBoundedSync } from '../lib/read-bounded.ts';
 import type { DeclaredSetting } from '../lib/settings/setting.ts';
@@ -74,10 +74,13 @@ function readConfigFile(path: string | undefined, readText: (path: string) => st
   try {
     text = readText(path);
   } catch (cause) {
-    const reason = failureCode(cause);
-    throw configErrors.create('ERR_POSTERN_CONFIG_FILE', `cannot read the configuration file ${path} (${reason})`, {
-      cause,
-    });
+    throw configErrors.create(
+      'ERR_POSTERN_CONFIG_FILE',
+      `cannot read the configuration file ${path}: ${whyUnreadable(cause)}`,
+      {
+        cause,
+      },
+    );
   }
   return { name: path, entries: readConfigText(text, path) };
 }

@@ -8,3 +8,27 @@ export function messageOf(error: unknown): string {
 export function failureCode(cause: unknown, otherwise = 'unreadable'): string {
   return cause instanceof Error && 'code' in cause ? String(cause.code) : otherwise;
 }
+
+const REASONS: Readonly<Record<string, string>> = {
+  ENOENT: 'it does not exist. Check the path',
+  ENOTDIR: 'a part of the path is a file, not a directory. Check the path',
+  EISDIR: 'it is a directory. Name a file',
+  EROFS: 'its file system is mounted read-only. Name a file elsewhere',
+};
+
+/** The end of "cannot read PATH: …": what is wrong with a file that a person named, and what to do. */
+export function whyUnreadable(cause: unknown): string {
+  return fileReason(cause, 'this user may not read it. Change its owner or mode, or run this as a user who may');
+}
+
+/** The same for "cannot write PATH: …". */
+export function whyUnwritable(cause: unknown): string {
+  return failureCode(cause) === 'ENOENT'
+    ? 'its directory does not exist. Create it, or check the path'
+    : fileReason(cause, 'this user may not write there. Name a file elsewhere, or run this as a user who may');
+}
+
+function fileReason(cause: unknown, ifDenied: string): string {
+  const code = failureCode(cause);
+  return code === 'EACCES' || code === 'EPERM' ? ifDenied : (REASONS[code] ?? code);
+}

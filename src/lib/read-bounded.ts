@@ -3,6 +3,7 @@ import { open } from 'node:fs/promises';
 
 interface Kinds {
   isFile(): boolean;
+  isDirectory(): boolean;
   isFIFO(): boolean;
 }
 
@@ -48,14 +49,15 @@ export async function gatherBounded(stream: AsyncIterable<unknown>, maxBytes: nu
 }
 
 function requireEnd(found: Kinds): void {
-  if (!found.isFile() && !found.isFIFO()) throw unreadable('neither a file nor a pipe');
+  if (found.isDirectory()) throw unreadable('EISDIR');
+  if (!found.isFile() && !found.isFIFO()) throw unreadable('it is neither a file nor a pipe. Name a file');
 }
 
 function tooLarge(maxBytes: number): Error {
-  return unreadable(`larger than ${maxBytes < MIB ? `${maxBytes / 1024} KiB` : `${maxBytes / MIB} MiB`}`);
+  return unreadable(`it is larger than ${maxBytes < MIB ? `${maxBytes / 1024} KiB` : `${maxBytes / MIB} MiB`}`);
 }
 
-/** Messages show the code of an error of the system, such as ENOENT, and this one in its place. */
+/** `whyUnreadable` finds it where errors of the system have their code, such as ENOENT. */
 function unreadable(code: string): Error {
   return Object.assign(new Error(code), { code });
 }

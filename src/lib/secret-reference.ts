@@ -1,6 +1,6 @@
 import { readFile, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { failureCode } from './error-text.ts';
+import { failureCode, whyUnreadable } from './error-text.ts';
 
 /** Where the value of a secret is: `${env:NAME}` or `${file:PATH}`. */
 export interface SecretReference {
@@ -52,7 +52,9 @@ async function fromFile(path: string): Promise<ReadSecret> {
     const value = (await readFile(path, 'utf8')).replace(/\r?\n$/, '');
     return value === '' ? { problem: `${path} is empty`, state: 'empty' } : { value };
   } catch (cause) {
-    const reason = failureCode(cause);
-    return { problem: `cannot read ${path} (${reason})`, state: reason === 'ENOENT' ? 'absent' : 'unusable' };
+    return {
+      problem: `cannot read ${path}: ${whyUnreadable(cause)}`,
+      state: failureCode(cause) === 'ENOENT' ? 'absent' : 'unusable',
+    };
   }
 }

@@ -4,7 +4,7 @@ import { hostname } from 'node:os';
 import { createSecureContext, type SecureContext } from 'node:tls';
 import { type Config, INTERNAL_CERTIFICATE } from '../config/schema.ts';
 import type { Clock } from '../lib/clock.ts';
-import { messageOf } from '../lib/error-text.ts';
+import { messageOf, whyUnreadable } from '../lib/error-text.ts';
 import { isHostName, isWildcardHost, type ListenAddress } from '../lib/net/listen-address.ts';
 import { pkiErrors } from './errors.ts';
 import type { InternalCa } from './internal-ca.ts';
@@ -193,16 +193,25 @@ function certificateNames(names: readonly string[]): CertificateNames {
   };
 }
 
+async function readPem(setting: string, path: string): Promise<string> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (cause) {
+    const message = `${setting}: cannot read ${path}: ${whyUnreadable(cause)}`;
+    throw pkiErrors.create('ERR_POSTERN_API_CERTIFICATE', message, { cause });
+  }
+}
+
 async function fileProvider({ setting, certPath, keyPath }: CertificateFiles): Promise<TlsProvider> {
   const stamp = async () => `${(await stat(certPath)).mtimeMs} ${(await stat(keyPath)).mtimeMs}`;
   const read = async (): Promise<TlsPair> => {
+    const pair = { cert: await readPem(`${setting}_cert`, certPath), key: await readPem(`${setting}_key`, keyPath) };
     try {
-      const pair = { cert: await readFile(certPath, 'utf8'), key: await readFile(keyPath, 'utf8') };
       createSecureContext(pair);
       return pair;
     } catch (cause) {
       const reason = messageOf(cause);
-      const message = `${setting}_cert ${certPath} and ${setting}_key ${keyPath} cannot be used: ${reason}`;
+      const message = `${setting}_cert ${certPath} and ${setting}_key ${keyPath} cannot be used: ${reason}. Name a PEM certificate and its own PEM key`;
       throw pkiErrors.create('ERR_POSTERN_API_CERTIFICATE', message, { cause });
     }
   };

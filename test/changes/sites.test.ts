@@ -182,7 +182,7 @@ suite('a server with a file of sites', { timeout: TIMEOUT_MS }, () => {
   test('starts without its file, and says so', async (t) => {
     const world = await TestWorld.open(t, { env: { POSTERN_SITES: '/nowhere/postern-sites.yaml' } });
     assert.deepEqual(await nodeProblems(world), [
-      'the sites are not applied: cannot read /nowhere/postern-sites.yaml (ENOENT)',
+      'the sites are not applied: cannot read /nowhere/postern-sites.yaml: it does not exist. Check the path',
     ]);
   });
 

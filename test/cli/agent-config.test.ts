@@ -353,6 +353,6 @@ test('config check finds missing certificates', async () => {
   const world = new AgentWorld({ files: { 'postern-agent.yaml': 'version: 2\nroot_cas: [gone.pem]\n' } });
   await assert.rejects(world.run(createConfigCommand(world.ports), ['check']), {
     code: 'ERR_POSTERN_AGENT_CONFIG',
-    message: 'postern-agent.yaml: root_cas: cannot read the file gone.pem (ENOENT)',
+    message: 'postern-agent.yaml: root_cas: cannot read the file gone.pem: it does not exist. Check the path',
   });
 });

@@ -200,7 +200,10 @@ test('rejects contradictions before anything starts', async () => {
       /--oidc-issuer cannot be used with the scheme http/,
     ],
     [['http', '1', '--mutual-tls-ca', 'empty.pem'], /--mutual-tls-ca: the file empty.pem contains no PEM certificate/],
-    [['http', '1', '--mutual-tls-ca', 'missing.pem'], /--mutual-tls-ca: cannot read the file missing.pem \(ENOENT\)/],
+    [
+      ['http', '1', '--mutual-tls-ca', 'missing.pem'],
+      /--mutual-tls-ca: cannot read the file missing.pem: it does not exist. Check the path$/,
+    ],
     [['http', '1', '--root-ca', 'empty.pem'], /--root-ca: the file empty.pem contains no PEM certificate/],
     [['http', '1', '--server-addr', 'nowhere'], /--server-addr must be host:port/],
     [['http', '1', '--authtoken', 'two words'], /--authtoken does not contain an authtoken/],
@@ -263,7 +266,10 @@ tunnels:
     /Did you mean "web"\? Its tunnels: web, api, mtls/,
   );
   const missing = await refusal(['start', '--all', '--config', '/none.yml'], { files });
-  assert.match(missing, /^ERR_POSTERN_AGENT_CONFIG: cannot read the configuration file \/none.yml \(ENOENT\)/);
+  assert.match(
+    missing,
+    /^ERR_POSTERN_AGENT_CONFIG: cannot read the configuration file \/none.yml: it does not exist. Check the path$/m,
+  );
 });
 
 test('looks for the file in the usual places', async () => {

@@ -27,6 +27,41 @@ suite('files that commands read', () => {
     ['api', 'certificate-authorities', 'create', '--ca-pem', '@FILE'],
     ['server', '--config', 'FILE'],
   ];
+  const data = ['--data-dir', join(folder, 'data')];
+  const listen = ['api', 'edge', 'edge-http', 'tunnel'].flatMap((name) => [`--${name}-listen`, '127.0.0.1:0']);
+  const certificate = ['--api-tls-cert', 'FILE', '--api-tls-key', 'FILE'];
+  const reading: readonly (readonly [readonly string[], number])[] = [
+    ...commands.map((command) => [command, ['server', 'config'].includes(command[0] ?? '') ? 1 : 2] as const),
+    [['store', 'restore', 'FILE', ...data], 2],
+    [['server', ...data, ...listen, ...certificate], 1],
+    [['http', '3000', '--authtoken-file', 'FILE'], 2],
+  ];
+  for (const [command, expected] of reading)
+    test(`the path, what is wrong with it and what to do: postern ${command.slice(0, 4).join(' ')}`, async () => {
+      for (const [file, reason] of [
+        [join(folder, 'gone', 'file.yml'), 'it does not exist. Check the path'],
+        [join(folder, 'a-file', 'file.yml'), 'a part of the path is a file, not a directory. Check the path'],
+        [folder, 'it is a directory. Name a file'],
+      ] as const) {
+        await writeFile(join(folder, 'a-file'), '');
+        const { code, stderr } = await runCommand(
+          command.map((each) => each.replace('FILE', file)),
+          { env },
+        );
+        // A directory is as good as a file for these: its files are meant.
+        if (file === folder && command.includes('-f')) continue;
+        assert.ok(stderr.includes(`${file}: ${reason}`), stderr);
+        assert.doesNotMatch(stderr, /\bE[A-Z]{4,}\b(?!_)/);
+        assert.equal(code, expected, stderr);
+      }
+    });
+
+  test('a backup into a directory that does not exist names it', async () => {
+    const file = join(folder, 'gone', 'postern.backup');
+    const { code, stderr } = await runCommand(['store', 'backup', file, '--data-dir', world.dataDir], { env });
+    assert.match(stderr, /cannot write .*postern.backup: its directory does not exist. Create it, or check the path$/m);
+    assert.equal(code, 2);
+  });
   for (const command of commands)
     test(`a device and a huge file are refused by postern ${command.join(' ')}`, { timeout: 60_000 }, async () => {
       await writeFile(huge, '');

@@ -69,7 +69,10 @@ suite('postern export', () => {
   for (const [args, expected] of [
     [['--selector', 'https_edge'], /Did you mean "https_edges"/],
     [['--selector', 'https_edges/nope'], /matches nothing/],
-    [['--file', '/nowhere/at/all.yaml'], /cannot write \/nowhere\/at\/all.yaml \(ENOENT\)/],
+    [
+      ['--file', '/nowhere/at/all.yaml'],
+      /cannot write \/nowhere\/at\/all.yaml: its directory does not exist. Create it, or check the path$/m,
+    ],
     [['extra'], /unexpected argument/],
     [['--selector'], /--selector requires a value/],
   ] as const) {
@@ -111,7 +114,7 @@ suite('postern validate', () => {
 
   for (const [args, expected] of [
     [[], /needs a file/],
-    [['-f', '/nowhere.yaml'], /cannot read \/nowhere.yaml \(ENOENT\)/],
+    [['-f', '/nowhere.yaml'], /cannot read \/nowhere.yaml: it does not exist. Check the path$/m],
     [['-f', tmpdir(), '--nope'], /unknown flag --nope/],
   ] as const) {
     test(`rejects ${args.join(' ') || 'no arguments'}`, async () => {

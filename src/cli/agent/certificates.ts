@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 import { dirname, isAbsolute, join } from 'node:path';
-import { failureCode } from '../../lib/error-text.ts';
+import { whyUnreadable } from '../../lib/error-text.ts';
 import { usage } from '../../lib/flags.ts';
 import { derOf, pemBlocks } from '../../lib/pki/pem-blocks.ts';
 import type { AgentPorts } from './agent-ports.ts';
@@ -42,8 +42,7 @@ async function readText(path: string, name: string, files: AgentPorts['files']):
   try {
     return await files.read(path);
   } catch (cause) {
-    const reason = failureCode(cause);
-    throw refused(name, `cannot read the file ${path} (${reason})`, cause);
+    throw refused(name, `cannot read the file ${path}: ${whyUnreadable(cause)}`, cause);
   }
 }
 

@@ -1,4 +1,4 @@
-import { failureCode } from '../../lib/error-text.ts';
+import { whyUnreadable } from '../../lib/error-text.ts';
 import { usage } from '../../lib/flags.ts';
 import { gatherBounded, readBounded } from '../../lib/read-bounded.ts';
 
@@ -24,8 +24,7 @@ export function createTextSource(readStdin: () => Promise<string> = readStandard
     try {
       return (await readBounded(path, MAX_BYTES)).toString();
     } catch (cause) {
-      const reason = failureCode(cause);
-      throw usage(`--${flagName}: cannot read the file ${path} (${reason})`);
+      throw usage(`--${flagName}: cannot read the file ${path}: ${whyUnreadable(cause)}`);
     }
   };
   return {
@@ -40,7 +39,7 @@ export function createTextSource(readStdin: () => Promise<string> = readStandard
 
 async function readStandardInput(): Promise<string> {
   const bytes = await gatherBounded(process.stdin, MAX_BYTES).catch((cause: unknown) => {
-    throw usage(`cannot read standard input (${failureCode(cause)})`);
+    throw usage(`cannot read standard input: ${whyUnreadable(cause)}`);
   });
   return bytes.toString();
 }

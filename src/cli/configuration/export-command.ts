@@ -1,6 +1,6 @@
 import { selectObjects } from '../../configuration-file/select-objects.ts';
 import { writeConfigurationFile } from '../../configuration-file/write-configuration-file.ts';
-import { failureCode } from '../../lib/error-text.ts';
+import { whyUnwritable } from '../../lib/error-text.ts';
 import { usage } from '../../lib/flags.ts';
 import { writeDurably } from '../../lib/process/durable-file.ts';
 import { printable } from '../api/cell-text.ts';
@@ -78,6 +78,5 @@ async function write(
 }
 
 function notWritten(file: string, cause: unknown): never {
-  const reason = failureCode(cause, 'unwritable');
-  throw usage(`cannot write ${file} (${reason})`);
+  throw usage(`cannot write ${file}: ${whyUnwritable(cause)}`);
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { MAX_FILE_BYTES } from '../../configuration-file/format.ts';
 import type { ConfigurationText } from '../../configuration-file/read-configuration.ts';
-import { failureCode } from '../../lib/error-text.ts';
+import { whyUnreadable } from '../../lib/error-text.ts';
 import { usage } from '../../lib/flags.ts';
 import { gatherBounded, readBounded } from '../../lib/read-bounded.ts';
 import { createTextSource } from '../api/text-source.ts';
@@ -91,6 +91,5 @@ function statOf(path: string) {
 }
 
 function unreadable(path: string, cause: unknown): never {
-  const reason = failureCode(cause);
-  throw usage(`cannot read ${path} (${reason})`);
+  throw usage(`cannot read ${path}: ${whyUnreadable(cause)}`);
 }

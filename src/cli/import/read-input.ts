@@ -1,4 +1,5 @@
-import { failureCode } from '../../lib/error-text.ts';
+import { whyUnreadable } from '../../lib/error-text.ts';
+import { usage } from '../../lib/flags.ts';
 import { gatherBounded, readBounded } from '../../lib/read-bounded.ts';
 import { importErrors } from './errors.ts';
 
@@ -15,7 +16,7 @@ export async function readInput(path: string): Promise<ImportInput> {
   const name = path === '-' ? 'standard input' : path;
   const reading = path === '-' ? gatherBounded(process.stdin, MAX_INPUT_BYTES) : readBounded(path, MAX_INPUT_BYTES);
   const bytes = await reading.catch((cause: unknown) => {
-    throw inputError(name, null, `cannot be read (${failureCode(cause)})`);
+    throw usage(`cannot read ${name}: ${whyUnreadable(cause)}`);
   });
   if ((bytes[0] === 0xff && bytes[1] === 0xfe) || (bytes[0] === 0xfe && bytes[1] === 0xff)) {
     throw inputError(name, 1, 'is encoded as UTF-16: convert it to UTF-8');

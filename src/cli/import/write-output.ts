@@ -1,4 +1,5 @@
 import { writeFile } from 'node:fs/promises';
+import { failureCode, whyUnwritable } from '../../lib/error-text.ts';
 import type { CommandContext } from '../command.ts';
 import { importErrors } from './errors.ts';
 
@@ -15,11 +16,10 @@ export async function writeOutput(
   try {
     await writeFile(path, text, { flag: isForced ? 'w' : 'wx', mode: 0o600 });
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    const why =
-      code === 'EEXIST'
-        ? 'exists: name another file with --file, or replace it with --force'
-        : `cannot be written (${code})`;
-    throw importErrors.create('ERR_POSTERN_IMPORT_OUTPUT', `${path} ${why}`);
+    const isThere = failureCode(error) === 'EEXIST';
+    const message = isThere
+      ? `${path} exists: name another file with --file, or replace it with --force`
+      : `cannot write ${path}: ${whyUnwritable(error)}`;
+    throw importErrors.create('ERR_POSTERN_IMPORT_OUTPUT', message);
   }
 }

@@ -1,4 +1,7 @@
+import { access, constants, stat } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
 import type { Config } from '../../config/schema.ts';
+import { whyUnreadable, whyUnwritable } from '../../lib/error-text.ts';
 import { isOn, usage } from '../../lib/flags.ts';
 import type { Command, CommandContext } from '../command.ts';
 import { type CommandSyntax, INVALID_USAGE, SETTINGS_EXIT_CODE } from '../command-syntax.ts';
@@ -77,6 +80,7 @@ export function createStoreCommand(ports: StorePorts): Command {
 }
 
 async function backup({ config, flags: given, positionals: [file = ''], context, ports }: Invocation): Promise<void> {
+  await requireWritable(file);
   const hasKey = isOn({ flags: given }, 'with-key');
   const passphrase = hasKey ? await readPassphrase({ flags: given, context, isNew: true }) : null;
   const { records, revision, keyId } = await ports.backup(config, file, passphrase);
@@ -88,7 +92,25 @@ async function backup({ config, flags: given, positionals: [file = ''], context,
   );
 }
 
+/** Before a passphrase is typed: a mistyped path is invalid usage. */
+async function requireWritable(file: string): Promise<void> {
+  const isDirectory = (await stat(file).catch(() => null))?.isDirectory() === true;
+  if (isDirectory) throw usage(`cannot write ${file}: it is a directory. Name a file`);
+  await access(dirname(resolve(file)), constants.W_OK).catch((cause: unknown) => {
+    throw usage(`cannot write ${file}: ${whyUnwritable(cause)}`);
+  });
+}
+
+async function requireReadable(file: string): Promise<void> {
+  const isDirectory = (await stat(file).catch(() => null))?.isDirectory() === true;
+  if (isDirectory) throw usage(`cannot read ${file}: it is a directory. Name a file. Nothing was restored`);
+  await access(file, constants.R_OK).catch((cause: unknown) => {
+    throw usage(`cannot read ${file}: ${whyUnreadable(cause)}. Nothing was restored`);
+  });
+}
+
 async function restore({ config, flags: given, positionals: [file = ''], context, ports }: Invocation): Promise<void> {
+  await requireReadable(file);
   const { records, revision, missingKeyIds } = await ports.restore(config, file, {
     replace: isOn({ flags: given }, 'replace'),
     passphrase: () => readPassphrase({ flags: given, context, isNew: false }),

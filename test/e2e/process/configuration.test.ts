@@ -40,7 +40,7 @@ suite('postern server, wrongly configured', { timeout: TIMEOUT_MS }, () => {
       'absent file',
       { args: ['--config', 'absent.yaml'] },
       1,
-      /^postern: cannot read the configuration file absent\.yaml \(ENOENT\)/,
+      /^postern: cannot read the configuration file absent\.yaml: it does not exist. Check the path$/m,
     ],
     ['stray argument', { args: ['now'] }, 2, /^postern: postern server takes no argument/],
   ];

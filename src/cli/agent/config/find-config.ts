@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { failureCode } from '../../../lib/error-text.ts';
+import { whyUnreadable } from '../../../lib/error-text.ts';
 import type { AgentPorts } from '../agent-ports.ts';
 import { agentCommandErrors } from '../errors.ts';
 import type { AgentConfig } from './agent-config.ts';
@@ -60,8 +60,7 @@ async function readWhole(path: string, files: AgentPorts['files']): Promise<stri
     const text = await files.read(path);
     if (text.length <= MAX_BYTES) return text;
   } catch (cause) {
-    const reason = failureCode(cause);
-    const message = `cannot read the configuration file ${path} (${reason}): check --config`;
+    const message = `cannot read the configuration file ${path}: ${whyUnreadable(cause)}`;
     throw agentCommandErrors.create('ERR_POSTERN_AGENT_CONFIG', message, { cause });
   }
   throw agentCommandErrors.create('ERR_POSTERN_AGENT_CONFIG', `the configuration file ${path} is too large`);

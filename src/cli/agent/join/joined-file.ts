@@ -1,6 +1,6 @@
 import { dirname, join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import { failureCode } from '../../../lib/error-text.ts';
+import { whyUnwritable } from '../../../lib/error-text.ts';
 import { withField } from '../../../lib/text/yaml/with-field.ts';
 import type { AgentConfig } from '../config/agent-config.ts';
 import type { ConfigFile } from '../config/find-config.ts';
@@ -98,7 +98,7 @@ export class JoinedFile {
     try {
       await this.#files.writePrivate(path, text);
     } catch (cause) {
-      const message = `cannot write the file ${path} (${failureCode(cause)}): choose another place with --config`;
+      const message = `cannot write the file ${path}: ${whyUnwritable(cause)}. --config names another place`;
       throw agentCommandErrors.create('ERR_POSTERN_AGENT_CONFIG', message, { cause });
     }
   }
