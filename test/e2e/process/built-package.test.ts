@@ -16,8 +16,11 @@ const TIMEOUT_MS = 240_000;
 
 const run = promisify(execFile);
 const root = fileURLToPath(new URL('../../..', import.meta.url));
-/** 2.0 MB in November 2026, with the console and the code of its dependencies. */
-const MAX_PACKAGE_BYTES = 2.3 * 1024 * 1024;
+/**
+ * 2.94 MiB on 19 November 2026: 2.0 for the program and its dependencies, 0.3 each for the console and for docs, 0.1 each for
+ * the forms of the command line and the client.
+ */
+const MAX_PACKAGE_BYTES = 3.1 * 1024 * 1024;
 
 /** The agent as a library, as a dependent program uses it. */
 const AGENT = `
