@@ -561,7 +561,12 @@ async function followContainers({ text }: ShellBlock, { reader, terminal }: Page
   const closings: (() => Promise<void>)[] = [];
   const engine = await FakeEngine.open({ after: (close) => void closings.push(close) });
   const TOKEN = (await readFile(join(reader.folder, 'agent-token'), 'utf8')).trim();
-  const own = reader.terminal({ DOCKER_HOST: `unix://${engine.socket}`, POSTERN_AUTHTOKEN: TOKEN });
+  const own = reader.terminal({
+    DOCKER_HOST: `unix://${engine.socket}`,
+    POSTERN_AUTHTOKEN: TOKEN,
+    // The server is in the same folder. A token from the environment takes its CA only by this.
+    POSTERN_DATA_DIR: 'postern-data',
+  });
   try {
     await terminal.run(
       `sed -i 's/gateway.example.com:7444/${reader.env['POSTERN_SERVER_ADDR'] ?? ''}/' containers.yml`,
