@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage } from 'node:http';
+import { connect, createServer as createTcpServer } from 'node:net';
 import { join } from 'node:path';
+import { text as textOf } from 'node:stream/consumers';
 import { Webhook } from 'standardwebhooks';
 import { FakeEngine } from '../cli/docker/fake-engine.ts';
+import { execute, startPostgres } from '../support/postgres.ts';
 import { startServerProcess } from '../support/server-process.ts';
 import { firstOf } from '../support/share-of-cases.ts';
 import { readPage, type ShellBlock } from './markdown.ts';
@@ -326,6 +329,19 @@ export const howToPlans: Readonly<Record<string, Plan>> = {
       { run: /^postern_cr_\S+$/m },
     ],
   },
+  'docs/how-to/reach-a-tcp-service.md': {
+    setup: postern,
+    blocks: [
+      { run: /tcp_ports: "?0\.0\.0\.0:20000-20099/ },
+      { run: /^postern agent join pstn-/m },
+      { custom: forwardGreeting },
+      { skip: 'needs an SSH server, which test machines lack; the block above has a service that greets like one' },
+      { custom: forwardPostgres },
+      { skip: 'needs psql; the block above sends a query' },
+      { custom: forwardTls },
+      { skip: 'needs psql 17, and a PostgreSQL with a certificate' },
+    ],
+  },
   'docs/how-to/publish-containers-by-labels.md': {
     alsoRunBy: 'test/cli/docker/start-command.test.ts',
     setup: postern,
@@ -532,6 +548,59 @@ async function dialFromElsewhere({ text }: ShellBlock, { reader }: PageRun): Pro
   } finally {
     await other.close();
   }
+}
+
+/** Follows a command of an agent until its address is there; the server chooses the port. */
+async function withAgent(
+  { text }: ShellBlock,
+  reader: Reader,
+  address: RegExp,
+  use: (found: RegExpExecArray) => Promise<void>,
+): Promise<void> {
+  const agent = reader.terminal();
+  try {
+    const command = text.replace(/ --port \d+/, '').replace('198.51.100.0/24', '127.0.0.0/8');
+    await use(address.exec(await agent.start(`${postern}\n${command}`, address)) ?? assert.fail());
+  } finally {
+    await agent.close();
+  }
+}
+const TCP_ADDRESS = /tcp:\/\/127\.0\.0\.1:(\d+)/;
+
+async function forwardGreeting(block: ShellBlock, { reader }: PageRun): Promise<void> {
+  const service = createTcpServer((socket) => socket.end('SSH-2.0-test\r\n'));
+  await new Promise<void>((resolve) => {
+    service.listen(0, '127.0.0.1', resolve);
+  });
+  try {
+    const { port } = service.address() as { port: number };
+    const own = { ...block, text: block.text.replace('tcp 22 ', `tcp ${port} `) };
+    await withAgent(own, reader, TCP_ADDRESS, async ([, publicPort]) => {
+      const greeting = await textOf(connect(Number(publicPort), '127.0.0.1'));
+      assert.equal(greeting, 'SSH-2.0-test\r\n');
+    });
+  } finally {
+    service.close();
+  }
+}
+
+async function forwardPostgres(block: ShellBlock, { reader }: PageRun): Promise<void> {
+  const postgres = await startPostgres();
+  try {
+    const url = new URL(postgres.url);
+    const own = { ...block, text: block.text.replace('tcp 5432 ', `tcp ${url.port} `) };
+    await withAgent(own, reader, TCP_ADDRESS, async ([, publicPort = '']) => {
+      url.hostname = '127.0.0.1';
+      url.port = publicPort;
+      await execute(url.href, 'SELECT 1');
+    });
+  } finally {
+    await postgres.stop();
+  }
+}
+
+async function forwardTls(block: ShellBlock, { reader }: PageRun): Promise<void> {
+  await withAgent(block, reader, /tls:\/\/db\.example\.com:\d+ →/, () => Promise.resolve());
 }
 
 async function checkAgentConfig({ text }: ShellBlock, { reader, terminal }: PageRun): Promise<void> {
