@@ -164,7 +164,7 @@ test('finds token and CA of a server on this machine in its data directory', asy
   });
   assert.equal(remote.options.ca, undefined);
   const message = await refusal(['http', '3000', '--server-addr', 'gw.example.com:7444'], { files, env });
-  assert.match(message, /^ERR_POSTERN_USAGE: no authtoken: .*POSTERN_AUTHTOKEN/);
+  assert.match(message, /^ERR_POSTERN_USAGE: no agent token: .*POSTERN_AUTHTOKEN/);
 
   const given = await optionsOf(['http', '3000', '--root-ca', 'own.pem'], {
     files: { ...files, 'own.pem': rootPem },

@@ -76,6 +76,7 @@ test('exit codes: 0 done, 1 rejected, 2 usage, 3 unreachable; a closed pipe is n
   const { env } = await plain;
   const wanted: Readonly<Record<string, number>> = {
     'postern api event-types list --json | head -c 1': 0,
+    'postern validate --schema | head -c 1': 0,
     'postern api https-edges get edghts_000000000000000000000000000': 1,
     'postern api https-edges get --nonsense': 2,
     'postern api https-edges list --api-url http://127.0.0.1:2': 3,

@@ -71,10 +71,10 @@ async function tokenOf(around: Surroundings, isLocal: boolean): Promise<Token> {
   const first = isLocal ? await ports.files.read(firstPath).catch(() => null) : null;
   if (first !== null) return checkedToken(first, `the file ${firstPath}`);
   const local = isLocal
-    ? ` (${firstPath} does not exist: a server that was first started in a terminal printed its token there, once)`
+    ? ` (${firstPath} cannot be read: run this command in the folder of the server, or set POSTERN_DATA_DIR)`
     : '';
   throw usage(
-    `no authtoken: set POSTERN_AUTHTOKEN, --authtoken-file FILE, or authtoken in the configuration file${local}; "postern api credentials create" creates one`,
+    `no agent token: set POSTERN_AUTHTOKEN, --authtoken-file FILE, or authtoken in the configuration file${local}; "postern agents invite" on the server's machine prints a line that sets it`,
   );
 }
 

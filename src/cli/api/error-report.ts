@@ -57,7 +57,7 @@ function apiHint({ status, code }: PosternApiError, { operation, keySource }: Re
       return code === 'ERR_POSTERN_UNKNOWN_PATH'
         ? 'the server does not support this operation: it may be a different version'
         : moduleName(operation.resource) === null
-          ? `"postern api ${resource} list" lists the existing ones`
+          ? `a name must be written exactly: "postern api ${resource} list" shows the names and ids that exist`
           : `"postern api ${resource} replace" sets the module on an existing route or edge`;
     case 409:
       return 'resolve the conflict that the message names, then retry';

@@ -75,6 +75,8 @@ export function parseJson(flag: Pick<ApiFlag, 'name'>, text: string): JsonValue 
     return parseUniqueJson(text) as JsonValue;
   } catch (error) {
     if (error instanceof DoubledNameError) throw usage(`--${flag.name}: ${error.message}`);
-    throw usage(`--${flag.name} takes JSON, and the value is not valid JSON: check the quotes of your shell`);
+    throw usage(
+      `--${flag.name} takes JSON, and the value is not valid JSON: check the quotes of your shell. A text needs quotes of its own, such as '"5m"'`,
+    );
   }
 }

@@ -17,13 +17,13 @@ export function parseSite(
     const target = command === 'down' ? '' : ' --to 127.0.0.1:3000';
     throw usage(`postern ${command} takes one host: postern ${command} app.example.com${target}`);
   }
-  const { host, port, path } = HOST.exec(text.replace(/^https:\/\//, ''))?.groups ?? {};
+  const { host, port, path } = HOST.exec(text.replace(/^https?:\/\//, ''))?.groups ?? {};
   if (host === undefined) {
     const ascii = domainToASCII(text);
     throw usage(
       /[^\0-\x7f]/.test(text) && ascii !== ''
         ? `the host has letters outside of ASCII: write ${ascii}`
-        : 'the host must have the form app.example.com, app.example.com:7443 or app.example.com/path',
+        : `${JSON.stringify(text)} is no host: write it in the form app.example.com, app.example.com:7443 or app.example.com/path`,
     );
   }
   const name = lowerCaseHost(host).replace(/\.$/, '');
@@ -45,7 +45,9 @@ export function parseTarget(text: string | undefined): WantedTarget {
     throw usage(`--to ${text}: ${port} is no port. Ports go from 1 to 65535`);
   const target = readTarget(text);
   if (target === null) {
-    throw usage('--to takes host:port, a port, http://host:port, https://host:port or the id of a backend');
+    throw usage(
+      `--to ${JSON.stringify(text)} is no address: --to takes host:port, a port, http://host:port, https://host:port or the id of a backend`,
+    );
   }
   return target;
 }

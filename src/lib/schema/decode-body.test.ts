@@ -36,6 +36,13 @@ suite('a body with too much in it', () => {
   });
 });
 
+test('a value that is none of the allowed ones is rejected with all of them', () => {
+  const decoder = createDecoder(Type.Object({ method: Type.Enum(['POST', 'PUT'], { description: 'Method.' }) }));
+  const decoded = decoder.decode({ method: 'GET' });
+  assert.ok(!decoded.ok);
+  assert.equal(decoded.problems[0]?.message, 'must be one of "POST", "PUT". Method.');
+});
+
 suite('objects in a list', () => {
   const rules = Type.Array(
     Type.Object({ to: Type.String(), code: Type.Integer({ default: 302 }) }, { additionalProperties: false }),

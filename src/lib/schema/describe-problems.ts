@@ -44,7 +44,9 @@ export function describeProblems(
 }
 
 function wordsOf({ keyword, params, message }: SchemaError): string {
-  const { format } = params as { readonly format?: unknown };
+  const { format, allowedValues } = params as { readonly format?: unknown; readonly allowedValues?: unknown };
+  if (keyword === 'enum' && Array.isArray(allowedValues))
+    return `must be one of ${allowedValues.map((value) => JSON.stringify(value)).join(', ')}`;
   return keyword === 'format' && format === 'date-time' ? `must be ${RFC3339_FORM}` : message;
 }
 

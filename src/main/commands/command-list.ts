@@ -146,7 +146,7 @@ export const COMMANDS: readonly CommandRow[] = [
     name: 'status',
     part: 'Server',
     summary: 'show server, nodes, edges, agents and problems on one screen',
-    load: () => piped(async () => (await import('../../cli/status/status-command.ts')).statusCommand),
+    load: async () => (await import('../../cli/status/status-command.ts')).statusCommand,
   },
   {
     name: 'doctor',
@@ -206,7 +206,7 @@ export const COMMANDS: readonly CommandRow[] = [
     name: 'export',
     part: 'Configuration',
     summary: 'write the configuration as a YAML file',
-    load: () => piped(async () => (await import('../../cli/configuration/export-command.ts')).exportCommand),
+    load: async () => (await import('../../cli/configuration/export-command.ts')).exportCommand,
   },
   {
     name: 'validate',
@@ -218,7 +218,7 @@ export const COMMANDS: readonly CommandRow[] = [
     name: 'plan',
     part: 'Configuration',
     summary: 'show how configuration files differ from the server',
-    load: () => piped(async () => (await import('../../cli/configuration/plan-command.ts')).planCommand),
+    load: async () => (await import('../../cli/configuration/plan-command.ts')).planCommand,
   },
   {
     name: 'apply',
@@ -230,7 +230,7 @@ export const COMMANDS: readonly CommandRow[] = [
     name: 'changes',
     part: 'Configuration',
     summary: 'list changes of the configuration, show one, or verify the history',
-    load: () => piped(async () => (await import('../../cli/changes/changes-command.ts')).changesCommand),
+    load: async () => (await import('../../cli/changes/changes-command.ts')).changesCommand,
   },
   {
     name: 'undo',
@@ -254,7 +254,7 @@ export const COMMANDS: readonly CommandRow[] = [
     name: 'import',
     part: 'Configuration',
     summary: 'make a configuration from that of ngrok, frp or Caddy',
-    load: () => piped(async () => (await import('../../cli/import/import-command.ts')).importCommand),
+    load: async () => (await import('../../cli/import/import-command.ts')).importCommand,
   },
   {
     name: 'explain',
@@ -266,13 +266,13 @@ export const COMMANDS: readonly CommandRow[] = [
     name: 'requests',
     part: 'Traffic and people',
     summary: 'list the last requests, show one by its id, or watch them',
-    load: () => piped(async () => (await import('../../cli/requests/requests-command.ts')).requestsCommand),
+    load: async () => (await import('../../cli/requests/requests-command.ts')).requestsCommand,
   },
   {
     name: 'events',
     part: 'Traffic and people',
     summary: 'watch events as they happen, or replay deliveries',
-    load: () => piped(async () => (await import('../../cli/events/events-command.ts')).eventsCommand),
+    load: async () => (await import('../../cli/events/events-command.ts')).eventsCommand,
   },
   {
     name: 'alerts',
@@ -290,13 +290,13 @@ export const COMMANDS: readonly CommandRow[] = [
     name: 'access',
     part: 'Traffic and people',
     summary: 'test access rules, or review who passes them',
-    load: () => piped(async () => (await import('../../cli/access/access-command.ts')).accessCommand),
+    load: async () => (await import('../../cli/access/access-command.ts')).accessCommand,
   },
   {
     name: 'users',
     part: 'Traffic and people',
     summary: 'invite people who log in with passkeys, disable or remove them',
-    load: () => piped(async () => (await import('../../cli/users/users-command.ts')).usersCommand),
+    load: async () => (await import('../../cli/users/users-command.ts')).usersCommand,
   },
   {
     name: 'agents',
@@ -336,20 +336,11 @@ export const COMMANDS: readonly CommandRow[] = [
   },
 ];
 
-/** For a command whose output may go to `head`. */
-async function piped(load: () => Promise<Command>): Promise<Command> {
-  const [command, { ignoreClosedPipe }] = await Promise.all([load(), import('../../cli/api/ignore-closed-pipe.ts')]);
-  ignoreClosedPipe();
-  return command;
-}
-
 async function loadApiCommand(): Promise<Command> {
-  const [{ createApiCommand }, { operationList }, { ignoreClosedPipe }] = await Promise.all([
+  const [{ createApiCommand }, { operationList }] = await Promise.all([
     import('../../cli/api/api-command.ts'),
     import('../../cli/api/operation-list.ts'),
-    import('../../cli/api/ignore-closed-pipe.ts'),
   ]);
-  ignoreClosedPipe();
   return createApiCommand(operationList());
 }
 

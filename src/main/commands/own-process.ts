@@ -18,8 +18,12 @@ export function exitIfInterrupted(): void {
   if (isInterrupted) process.exit();
 }
 
-/** For commands that end: no output is lost, however slow the reader is. */
+/** For commands that end: no output is lost, however slow the reader is. A reader that leaves, such as `head`, ends them. */
 export function waitingPrinter(): Pick<CommandContext, 'print' | 'printed'> {
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error;
+    process.exit(0);
+  });
   return {
     print: (line) => process.stdout.write(`${line}\n`),
     printed: async () => {
