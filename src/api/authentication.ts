@@ -113,6 +113,7 @@ const OTHER_TOKENS: readonly (readonly [string, string])[] = [
   ['postern_cr_', 'the token of an agent'],
   ['pst_', 'the token of a service account'],
   ['postern_oc_', 'the secret of an OIDC client'],
+  ['postern_lo_', 'a token for commands on the machine of a server, which has ended or is that of another process'],
 ];
 
 function unknownKey(token: string, kindOf: KindOfToken = () => null): string {

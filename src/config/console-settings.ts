@@ -1,5 +1,5 @@
 import { optional, required } from '../lib/settings/setting.ts';
-import { duration, text, textList, visibleText } from '../lib/settings/setting-kinds.ts';
+import { choice, duration, text, textList, visibleText } from '../lib/settings/setting-kinds.ts';
 import { isAddressClaim } from '../lib/text/address-claims.ts';
 import { emailAddress } from '../lib/text/email-address.ts';
 
@@ -21,8 +21,14 @@ const roleRules = textList(
 /** Its members are administrators of the console, unless `console_roles` names others. */
 export const ADMINISTRATORS_GROUP = 'postern-admins';
 
-/** Settings of the console at /console. */
+const LOCAL_ROLES = ['off', 'viewer', 'operator', 'admin'] as const;
+
+/** Settings of the console at /console, and of commands on the machine of the server. */
 export const consoleSettings = {
+  local_commands: required(choice(LOCAL_ROLES), {
+    description:
+      'Role of commands without an API key that the user of the server, or root, runs on its machine: viewer, operator or admin, as in console_roles. They reach the server through a socket in the data directory that nobody else can open, and the history of changes names them local:NODE. off: commands need an API key, and postern open makes no link without one.',
+  }),
   console_session_idle: required(duration('seconds', 60, 2_592_000), {
     description: 'Seconds without a request after which a session of the console ends.',
   }),

@@ -50,6 +50,8 @@ export interface ConsoleOptions {
   /** Null: there is no GET /live. */
   readonly live: LiveSources | null;
   readonly findKey: FindPrincipal;
+  /** See `ConsoleSessionsOptions`. */
+  readonly localScopes: readonly string[] | null;
   /** See `SearchPort.callers`. */
   readonly searchedWords: LiveRoutesOptions['searchedWords'];
   /** False: a key or a session may have been revoked at another node. */

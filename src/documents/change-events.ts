@@ -2,6 +2,7 @@ import { rfc3339 } from '../lib/clock.ts';
 import { PosternError } from '../lib/errors.ts';
 import type { JsonObject } from '../lib/json.ts';
 import type { RecordReader } from '../replica/record-reader.ts';
+import { callerRef } from '../resources/live-event.ts';
 import type { Principal } from '../resources/operation.ts';
 import type { OutboxEvent, StoredRecord, WriteSet } from '../store/store.ts';
 import type { CompiledResource } from './compiled.ts';
@@ -52,13 +53,13 @@ export function changeEvent(
   const reader = verb === 'deleted' ? subject.reader : overlay(subject.reader, subject.writeSet);
   const id = ports.newId('ev');
   const createdAtMs = ports.nowMs();
+  const caller = callerRef(subject.principal.apiKeyId, (each) => ports.renderer.ref(each));
   const payload: JsonObject = {
     event_id: id,
     event_type: type,
     event_timestamp: rfc3339(createdAtMs),
     account_id: ports.accountId,
-    // A local operator acts without an API key.
-    principal: subject.principal.apiKeyId === '' ? null : { ...ports.renderer.ref(subject.principal.apiKeyId) },
+    principal: caller && { ...caller },
     object: objectOf(compiled, verb, subject.record, reader, ports),
   };
   return [{ id, type, createdAtMs, payload, isUncertain: isWanted === 'unknown' }];

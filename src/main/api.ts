@@ -7,6 +7,7 @@ import { createApi } from '../api/create-api.ts';
 import { Documentation } from '../api/docs/documentation.ts';
 import type { Health } from '../api/health.ts';
 import { healthPage } from '../api/health-page.ts';
+import { LocalCallers, type LocalToken } from '../api/local-callers.ts';
 import type { ApiHandler } from '../api/starting-api.ts';
 import { type PeerHealth, type StoreSince, verboseHealth } from '../api/verbose-health.ts';
 import type { BootstrapPort } from '../bootstrap/bootstrap.ts';
@@ -15,6 +16,7 @@ import type { ForbiddenUpstream } from '../checks/facts.ts';
 import { identityAddress } from '../config/identity-settings.ts';
 import type { Config } from '../config/schema.ts';
 import { openConsole } from '../console/open-console.ts';
+import { isRole, scopesOfRole } from '../console/roles.ts';
 import type { Catalog } from '../documents/catalog.ts';
 import { Changesets } from '../documents/changesets/changesets.ts';
 import { WriteOperations } from '../documents/changesets/write-operation.ts';
@@ -50,6 +52,7 @@ import type { DestinationTester } from '../resources/event_destinations/destinat
 import { liveEvent } from '../resources/live-event.ts';
 import { certificateEvent } from '../resources/managed_certificates/certificate-event.ts';
 import { renderPasskey } from '../resources/passkeys/render-passkey.ts';
+import type { Principal } from '../resources/operation.ts';
 import { withRefs } from '../resources/request-refs.ts';
 import type { IdentityFacts, ResourceSettings } from '../resources/resource.ts';
 import type { OnlinePort } from '../resources/shared-ports.ts';
@@ -64,7 +67,7 @@ import { redeemedInvitations } from './agents/redeemed-invitations.ts';
 import { certificateWarning } from './certificates/certificate-warnings.ts';
 import { crlWarning } from './certificates/crl-warnings.ts';
 import { HostCertificateIndex } from './certificates/host-certificates.ts';
-import type { OpenedNodes } from './cluster/nodes.ts';
+import { nodeName, type OpenedNodes } from './cluster/nodes.ts';
 import { onlineInStore } from './cluster/online-in-store.ts';
 import { othersWrites } from './cluster/others-writes.ts';
 import type { NodeMemories } from './data-plane/node-memories.ts';
@@ -136,6 +139,8 @@ export interface ApiDependencies {
 export interface OpenedApi extends ApiHandler {
   readonly bootstrapPort: BootstrapPort;
   readonly administratorLink: BootstrapPort['administratorLink'];
+  /** For a command on this machine; null: it needs an API key. */
+  localToken(): LocalToken | null;
   /** Null: identity is off. */
   readonly people: People | null;
   /** What GET of a live resource shows; null when it is not online. */
@@ -275,13 +280,18 @@ export async function openApi(deps: ApiDependencies): Promise<OpenedApi> {
           signOut: (person) => signOutOneself(person, { issuer: identity.issuer, operations, ports }),
         });
   const others = othersWrites(store, replica, deps.nodes?.news ?? null);
+  const localRole = config.local_commands;
+  const localScopes = isRole(localRole) ? scopesOfRole(localRole, catalog.scopes) : null;
+  const local = new LocalCallers({ clock, node: nodeName(config), scopes: localScopes });
+  const findCaller = (token: string): Principal | null => keys.find(token) ?? local.find(token);
   const webConsole = openConsole({
     ...{ store, replica, clock, newId, logger: deps.logger, version: programVersion(), scopes: catalog.scopes },
     own: { baseUrl, isTls: config.api_tls_cert !== null },
     idleSeconds: config.console_session_idle,
     lifetimeSeconds: config.console_session_lifetime,
     live: deps.traffic?.live((request) => withRefs(request, ports.ref)) ?? null,
-    findKey: (token) => keys.find(token),
+    findKey: findCaller,
+    localScopes,
     searchedWords: (text, principal) => ports.search.callers(text, { principal }),
     isCurrent: () => others.isCurrent,
     identityIssuer: identity?.issuer ?? null,
@@ -319,7 +329,7 @@ export async function openApi(deps: ApiDependencies): Promise<OpenedApi> {
   const api = await createApi({
     operations,
     ports,
-    findPrincipal: (token) => keys.find(token),
+    findPrincipal: findCaller,
     // A preset one may have any form.
     kindOfToken: (token) => (credentials.find(token) === null ? null : 'the token of an agent'),
     others,
@@ -351,6 +361,7 @@ export async function openApi(deps: ApiDependencies): Promise<OpenedApi> {
     protocolErrors: api.protocolErrors,
     bootstrapPort: bootstrapPort(context, replica, administratorLink),
     administratorLink,
+    localToken: () => local.issue(),
     people,
     readLive: async (resource, id) => {
       const read = operations.find((operation) => operation.resource === resource && operation.verb === 'get');

@@ -1,4 +1,5 @@
 import type { Bootstrapped } from '../bootstrap/bootstrap.ts';
+import type { LocalSessionReply } from '../cli/restart/control-protocol.ts';
 import type { ListenAddress, ListenAddresses } from '../lib/net/listen-address.ts';
 import type { ServerLog } from '../logging/logger.ts';
 import type { Replica } from '../replica/replica.ts';
@@ -38,6 +39,8 @@ export interface RunningServer {
   readonly workers: EdgeWorkers | null;
   /** A new link that makes somebody the first administrator. Null: there is one, or identity is off. */
   administratorLink(): Promise<string | null>;
+  /** For a command on this machine that has no API key. */
+  localSession(): LocalSessionReply;
   /** For another process that takes over from this one. */
   readonly handover: HandoverParts;
   /** Uses certificate files that changed, now rather than at the next check. Rejects if they cannot be used. */

@@ -22,6 +22,8 @@ export interface ConsoleSession {
 
 export type SignedIn =
   | { readonly kind: 'key'; readonly name: string; readonly apiKeyId: string; readonly scopes: readonly string[] }
+  /** A command on the machine of a node made a link. The session ends when the setting `local_commands` gives other scopes. */
+  | { readonly kind: 'local'; readonly name: string; readonly scopes: readonly string[] }
   | {
       readonly kind: 'person';
       readonly name: string;
@@ -65,7 +67,7 @@ export function concernsSessions(changes: readonly Change[]): boolean {
 export function isOver(session: ConsoleSession, reader: Pick<RecordReader, 'get'>, nowMs: number): boolean {
   if (endsAtMs(session) <= nowMs) return true;
   const { who } = session;
-  if (who.kind === 'person') return false;
+  if (who.kind !== 'key') return false;
   const key = reader.get(apiKeys.kind, who.apiKeyId);
   return key === undefined || JSON.stringify(key.doc['scopes']) !== JSON.stringify(who.scopes);
 }

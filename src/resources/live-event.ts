@@ -2,6 +2,7 @@ import { rfc3339 } from '../lib/clock.ts';
 import type { JsonObject } from '../lib/json.ts';
 import type { Ref } from '../lib/schema/annotations.ts';
 import type { OutboxEvent } from '../store/store.ts';
+import { LOCAL_CALLER } from './operation.ts';
 import type { SharedPorts } from './shared-ports.ts';
 
 export interface LiveEventPorts extends Pick<SharedPorts, 'ref' | 'clock' | 'newId'> {
@@ -22,7 +23,7 @@ export function liveEvent(
   if (isWanted === false) return [];
   const id = ports.newId('ev');
   const createdAtMs = ports.clock.nowMs();
-  const principal: Ref | null = apiKeyId === '' ? null : ports.ref(apiKeyId);
+  const principal = callerRef(apiKeyId, ports.ref);
   const payload: JsonObject = {
     event_id: id,
     event_type: type,
@@ -32,4 +33,9 @@ export function liveEvent(
     object: object(),
   };
   return [{ id, type, createdAtMs, payload, isUncertain: isWanted === 'unknown' }];
+}
+
+/** Null: the server itself, or a command on its machine, acts without a key or a session. */
+export function callerRef(apiKeyId: string, ref: (id: string) => Ref): Ref | null {
+  return apiKeyId === '' || apiKeyId.startsWith(LOCAL_CALLER) ? null : ref(apiKeyId);
 }

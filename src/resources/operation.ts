@@ -102,9 +102,12 @@ export type EventObject =
   | { readonly resources: readonly string[]; readonly isPartial?: boolean }
   | { readonly schema: TObject };
 
+/** How the name of a caller starts that runs a command on the machine of a node and has no key: `local:NODE`. */
+export const LOCAL_CALLER = 'local:';
+
 /** The authenticated caller. */
 export interface Principal {
-  /** For a person, the id of the session. */
+  /** For a person, the id of the session. For a command on the machine of the server, `local:NODE`. */
   readonly apiKeyId: string;
   /** Name of a person who logged in with OpenID Connect. */
   readonly person?: string;

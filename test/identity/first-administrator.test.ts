@@ -134,6 +134,7 @@ suite('postern open', () => {
     let asked = 0;
     const control = await openControlSocket(dataDir, {
       restart: () => Promise.reject(new Error('nobody asked')),
+      localSession: () => ({ ok: false, message: 'nobody asked' }),
       administratorLink: async () => {
         asked += 1;
         return link === '' ? null : link;

@@ -8,7 +8,7 @@ const STORED_AS = 'postern-console-token';
 
 export interface Session {
   readonly id?: string;
-  readonly who: { readonly name: string; readonly kind: 'key' | 'person' };
+  readonly who: { readonly name: string; readonly kind: 'key' | 'person' | 'local' };
   readonly scopes: readonly string[];
   readonly role?: string;
   readonly expires_at: string;

@@ -1,8 +1,9 @@
+import { join } from 'node:path';
 import { type ParsedFlags, usage } from '../../lib/flags.ts';
 import type { CommandContext } from '../command.ts';
 import type { ApiKey } from './api-key.ts';
 import { serverKeyVariable } from './client-variables.ts';
-import { apiUrl, findApiKey, isOnThisMachine, trustRootCa } from './connection.ts';
+import { apiUrl, dataDirectory, findApiKey, isOnThisMachine, KEY_FILE, localAnswer, trustRootCa } from './connection.ts';
 import type { TextSource } from './text-source.ts';
 
 export interface ApiAccess {
@@ -14,20 +15,25 @@ export interface ApiAccess {
 export async function apiAccess(parsed: ParsedFlags, context: CommandContext, source: TextSource): Promise<ApiAccess> {
   const url = await apiUrl(parsed, context);
   const apiKey = await findApiKey(url, parsed, context, source);
-  if (apiKey === null) throw usage(noKey(url, context));
+  if (apiKey === null) throw usage(await noKey(url, context));
   await trustRootCa(parsed, source);
-  if (url.startsWith('http:') && !isOnThisMachine(url))
+  // A token of this machine goes to this machine, whatever address it listens at.
+  if (url.startsWith('http:') && !isOnThisMachine(url) && apiKey.renew === undefined)
     context.warn(`postern: warning: ${url} is not encrypted: the API key is sent in clear text`);
   return { url, apiKey };
 }
 
-function noKey(url: string, context: CommandContext): string {
-  const local = isOnThisMachine(url)
-    ? ' (neither POSTERN_DATA_DIR nor ./postern-data has a readable first-api-key: run this command in the folder of the server, or with sudo for an installed service; "postern store create-key" makes another key while the server is stopped)'
-    : '';
-  const meant =
-    serverKeyVariable(context) === null
-      ? ''
-      : '. POSTERN_API_KEY is the first key of a server, and is not sent to another machine';
-  return `no API key: set POSTERN_CLI_API_KEY or --api-key-file FILE${local}${meant}`;
+/** Names what works here and now. */
+async function noKey(url: string, context: CommandContext): Promise<string> {
+  const given = 'no API key: set POSTERN_CLI_API_KEY or --api-key-file FILE';
+  if (isOnThisMachine(url)) {
+    const { problem } = await localAnswer(context);
+    const dataDir = await dataDirectory(context);
+    const why = problem ?? `the server with the data directory ${dataDir} serves another address than ${url}`;
+    return `${given}. On the machine of the server, root and its user need none: ${why}. ${join(dataDir, KEY_FILE)} is not there or cannot be read; "postern store create-key" makes another key while the server is stopped`;
+  }
+  const isMeant = serverKeyVariable(context) !== null;
+  return isMeant
+    ? `${given}. POSTERN_API_KEY is the first key of a server, and is not sent to another machine`
+    : `${given}. The console and "postern api api-keys create" make one. On the machine of the server, root and its user need none`;
 }

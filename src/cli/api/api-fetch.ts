@@ -2,7 +2,9 @@ import type { IncomingMessage, RequestOptions } from 'node:http';
 import { promisify } from 'node:util';
 import type { Fetch, FetchedResponse } from '../../client/transport.ts';
 import { request as httpRequest } from '../../lib/http/node-http.ts';
+import type { ApiKey } from './api-key.ts';
 
+const UNAUTHENTICATED = 401;
 const REDIRECTS = [301, 302, 303, 307, 308];
 
 /** As the global fetch, for what the API needs. That one loads undici, which is a third of the CPU of a short command. */
@@ -16,6 +18,22 @@ export const apiFetch: Fetch = async (url, { body, headers, method, signal }) =>
   }
   return fetched(response);
 };
+
+/** With another token once the one of `apiKey` is rejected, where it can be renewed. */
+export function fetchWith({ renew }: ApiKey): Fetch {
+  if (renew === undefined) return apiFetch;
+  let current: string | null = null;
+  const withCurrent = (headers: Readonly<Record<string, string>>): Record<string, string> =>
+    current === null ? headers : { ...headers, authorization: `Bearer ${current}` };
+  return async (url, init) => {
+    const answer = await apiFetch(url, { ...init, headers: withCurrent(init.headers) });
+    if (answer.status !== UNAUTHENTICATED) return answer;
+    const next = await renew();
+    if (next === null) return answer;
+    current = next;
+    return apiFetch(url, { ...init, headers: withCurrent(init.headers) });
+  };
+}
 
 async function sent(url: string, options: RequestOptions, body: string | undefined): Promise<IncomingMessage> {
   const request = url.startsWith('https:') ? (await import('node:https')).request : httpRequest;

@@ -4,6 +4,8 @@ export interface ApiKey {
   readonly key: string;
   /** Where it came from, for messages. */
   readonly source: string;
+  /** For a token that ends while a command runs. Null: there is no other one. */
+  readonly renew?: () => Promise<string | null>;
 }
 
 /** The key that the settings of a server give it; null: they name none. */

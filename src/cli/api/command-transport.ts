@@ -2,7 +2,7 @@ import { PosternApiError } from '../../client/postern-api-error.ts';
 import type { AnyOptions } from '../../client/request-options.ts';
 import { type ApiRequest, type RawAnswer, Transport } from '../../client/transport.ts';
 import type { ApiAccess } from './api-access.ts';
-import { apiFetch } from './api-fetch.ts';
+import { fetchWith } from './api-fetch.ts';
 import { keyAdvice } from './key-advice.ts';
 
 const UNAUTHENTICATED = 401;
@@ -12,7 +12,7 @@ export class CommandTransport extends Transport {
   readonly #keySource: string;
 
   constructor({ url, apiKey }: ApiAccess) {
-    super({ baseUrl: url, fetch: apiFetch, apiKey: apiKey.key });
+    super({ baseUrl: url, fetch: fetchWith(apiKey), apiKey: apiKey.key });
     this.#keySource = apiKey.source;
   }
 

@@ -7,8 +7,9 @@ import { HTTP_URL_FORM, parseHttpUrl } from '../../lib/http/http-url.ts';
 import { isLoopbackHost } from '../../lib/net/listen-address.ts';
 import type { CommandContext } from '../command.ts';
 import type { ApiKey } from './api-key.ts';
-import { clientVariable, serverKeyVariable } from './client-variables.ts';
+import { clientVariable, type GivenVariable, serverKeyVariable } from './client-variables.ts';
 import { type LocalService, localService } from './local-service.ts';
+import type { LocalAnswer } from './local-session.ts';
 import type { TextSource } from './text-source.ts';
 
 export const DEFAULT_URL = 'http://127.0.0.1:7080';
@@ -18,14 +19,23 @@ export const KEY_FILE = 'first-api-key';
 type GivenFlags = Pick<ParsedFlags, 'flags'>;
 
 export async function apiUrl({ flags }: GivenFlags, context: CommandContext): Promise<string> {
-  const flag = flags.get('api-url');
-  const given =
-    flag === undefined ? clientVariable('POSTERN_CLI_API_URL', context) : { name: '--api-url', value: flag };
-  if (given === null) return (await serviceOf(context))?.url ?? DEFAULT_URL;
+  const given = givenUrl(flags, context);
+  if (given === null) {
+    const usual = (await serviceOf(context))?.url ?? DEFAULT_URL;
+    const { sessions } = await localAnswer(context);
+    // Several servers with one data directory: the usual one, or none.
+    const [only, ...others] = sessions;
+    return only === undefined || others.length > 0 ? usual : only.url;
+  }
   const url = parseHttpUrl(given.value);
   // The value is not repeated: it may contain a password.
   if (url === null) throw usage(`${given.name} must be ${HTTP_URL_FORM}`);
   return url;
+}
+
+function givenUrl(flags: GivenFlags['flags'], context: CommandContext): GivenVariable | null {
+  const flag = flags.get('api-url');
+  return flag === undefined ? clientVariable('POSTERN_CLI_API_URL', context) : { name: '--api-url', value: flag };
 }
 
 /** Where a server on this machine has its data, unless its flags say otherwise: here, or as the installed service. */
@@ -39,6 +49,29 @@ async function serviceOf(context: CommandContext): Promise<LocalService | null> 
   return context.env['POSTERN_DATA_DIR'] || existsSync(DEFAULT_DATA_DIR) ? null : localService(context);
 }
 
+/** One command asks several times. Contexts that are made from each other share their environment. */
+const answers = new WeakMap<CommandContext['env'], Promise<LocalAnswer>>();
+
+/** Servers on this machine that accept commands of this user without a key. */
+export function localAnswer(context: CommandContext): Promise<LocalAnswer> {
+  const known = answers.get(context.env) ?? askLocally(context);
+  answers.set(context.env, known);
+  return known;
+}
+
+async function askLocally(context: CommandContext): Promise<LocalAnswer> {
+  const isNamed = Boolean(context.env['POSTERN_DATA_DIR']) || (await serviceOf(context)) !== null;
+  const place = { dataDir: await dataDirectory(context), isNamed };
+  const { localSessions } = await import('./local-session.ts');
+  return localSessions(place, context.env);
+}
+
+/** Of the process that serves this URL, and no other one: another user may listen at another address with the same port. */
+async function localKey(url: string, context: CommandContext): Promise<ApiKey | null> {
+  const { sessions } = await localAnswer(context);
+  return sessions.find((session) => session.url === url)?.apiKey ?? null;
+}
+
 /** Null when there is none. The server's first key is sent only to this machine: nobody else needs to see it. */
 export async function findApiKey(
   url: string,
@@ -50,6 +83,9 @@ export async function findApiKey(
   if (file !== undefined) return checked(await source.read(file, 'api-key-file'), `the file ${file}`);
   const variable = clientVariable('POSTERN_CLI_API_KEY', context);
   if (variable !== null) return checked(variable.value, variable.name);
+  const isElsewhere = givenUrl(flags, context) !== null && !isOnThisMachine(url);
+  const local = isElsewhere ? null : await localKey(url, context);
+  if (local !== null) return local;
   if (!isOnThisMachine(url)) return null;
   const path = join(await dataDirectory(context), KEY_FILE);
   const text = await readFile(path, 'utf8').catch(() => null);

@@ -7,7 +7,7 @@ import type { CommandContext } from '../command.ts';
 import { Names } from '../names/names.ts';
 import { resolveRequest } from '../names/resolve-request.ts';
 import { printJson, printStructured } from '../output/structured-text.ts';
-import { apiFetch } from './api-fetch.ts';
+import { fetchWith } from './api-fetch.ts';
 import type { ApiKey } from './api-key.ts';
 import { type RequestParts, requestOf } from './build-request.ts';
 import { printable } from './cell-text.ts';
@@ -36,7 +36,7 @@ export interface OperationCall {
 export async function sendAndShow(call: OperationCall, context: CommandContext): Promise<number> {
   const { operation, parts, parsed, options, shown, url, apiKey } = call;
   const note = (line: string): void => (isOn(parsed, 'verbose') ? context.warn(line) : undefined);
-  const transport = new Transport({ baseUrl: url, fetch: apiFetch, apiKey: apiKey.key });
+  const transport = new Transport({ baseUrl: url, fetch: fetchWith(apiKey), apiKey: apiKey.key });
   try {
     const request = requestOf(operation, await resolveRequest(operation, parts, new Names(transport, context)));
     note(`> ${request.method} ${url}${request.path}, key from ${apiKey.source}`);

@@ -6,7 +6,7 @@ import { Resources } from '../../client/generated/resources.ts';
 import { Transport } from '../../client/transport.ts';
 import type { Config } from '../../config/schema.ts';
 import { messageOf } from '../../lib/error-text.ts';
-import { apiFetch } from '../api/api-fetch.ts';
+import { fetchWith } from '../api/api-fetch.ts';
 import { type ApiKey, presetKey } from '../api/api-key.ts';
 import { findApiKey, isOnThisMachine, trustCas } from '../api/connection.ts';
 import type { TextSource } from '../api/text-source.ts';
@@ -82,7 +82,7 @@ async function withKey(
   const found = await findApiKey(url, { flags }, { ...context, env }, source);
   const key = found ?? (isOnThisMachine(url) ? presetKey(config) : null);
   if (key === null) return withoutKey();
-  const transport = new Transport({ baseUrl: url, fetch: apiFetch, apiKey: key.key });
+  const transport = new Transport({ baseUrl: url, fetch: fetchWith(key), apiKey: key.key });
   return withGoodKey({ transport, key, onPart }, installation);
 }
 

@@ -1,7 +1,7 @@
 import { PosternApiError } from '../../client/postern-api-error.ts';
 import { PosternConnectionError } from '../../client/postern-connection-error.ts';
 import { Transport } from '../../client/transport.ts';
-import { apiFetch } from '../api/api-fetch.ts';
+import { fetchWith } from '../api/api-fetch.ts';
 import type { ApiKey } from '../api/api-key.ts';
 import type { RequestParts } from '../api/build-request.ts';
 import type { OperationDescription } from '../api/operation-list.ts';
@@ -17,7 +17,7 @@ export async function resolvedIfPossible(
 ): Promise<RequestParts> {
   const unresolved = parts.path['edge_id'] === '' ? { ...parts, path: { ...parts.path, edge_id: 'EDGE' } } : parts;
   if (apiKey === null) return unresolved;
-  const transport = new Transport({ baseUrl: url, fetch: apiFetch, apiKey: apiKey.key, retry: { maxRetries: 0 } });
+  const transport = new Transport({ baseUrl: url, fetch: fetchWith(apiKey), apiKey: apiKey.key, retry: { maxRetries: 0 } });
   try {
     return await resolveRequest(operation, parts, new Names(transport, context));
   } catch (error) {

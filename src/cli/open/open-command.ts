@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { Transport } from '../../client/transport.ts';
 import { isOn, type ParsedFlags } from '../../lib/flags.ts';
 import { type ListenerOwner, listenOnce } from '../../lib/guarded-listeners.ts';
-import { apiFetch } from '../api/api-fetch.ts';
+import { fetchWith } from '../api/api-fetch.ts';
 import { apiUrl, dataDirectory, findApiKey, isOnThisMachine } from '../api/connection.ts';
 import { createTextSource } from '../api/text-source.ts';
 import type { Command, CommandContext } from '../command.ts';
@@ -16,7 +16,7 @@ import { type SignInLink, signInLink } from './sign-in-link.ts';
 const SYNTAX: CommandSyntax = {
   name: 'open',
   about:
-    'Opens the console in the browser, and prints its URL. Where there is no browser or no screen, it only prints the URL. On the machine of a server with an identity host and without an administrator, it prints a link that makes you the first one, and leaves opening it to you: it works once, for 24 hours. Otherwise, on a terminal of the machine of the server and with its API key, it opens a link that logs you in: it works once, for ten minutes, and its page asks for a code that the terminal shows. Without a screen, the printed link contains the code.',
+    'Opens the console in the browser, and prints its URL. Where there is no browser or no screen, it only prints the URL. On the machine of a server with an identity host and without an administrator, it prints a link that makes you the first one, and leaves opening it to you: it works once, for 24 hours. Otherwise, on a terminal of the machine of the server, as root, as the user of the server or with an API key, it opens a link that logs you in, and says as whom: it works once, for ten minutes, and its page asks for a code that the terminal shows. Without a screen, the printed link contains the code.',
   flags: [API_URL, switchFlag('print', 'Only print the URL.')],
   exitCodes: { 0: 'the URL is printed', 2: INVALID_USAGE },
 };
@@ -36,7 +36,7 @@ export const openCommand: Command = {
     }
     const link = await linkFor(api, parsed, context);
     const url = link?.url ?? `${api}/console`;
-    if (link !== null) context.warn('This link logs you in, once, within ten minutes:');
+    if (link !== null) context.warn(`This link logs you in as ${whose(link.name)}, once, within ten minutes:`);
     context.print(url);
     if (link !== null && link.code !== null) context.warn(`Its page asks for this code: ${link.code}`);
     const command = isOn(parsed, 'print') ? null : browserCommand(url, process.platform, context.env);
@@ -47,17 +47,21 @@ export const openCommand: Command = {
   },
 };
 
+function whose(name: string): string {
+  return name.startsWith('local:') ? `${name}, which stands for the user of the server` : `"${name}"`;
+}
+
 /** For people at a terminal only: the output of a script may end up in a log. */
 async function firstLink(api: string, context: CommandContext): Promise<string | null> {
   return context.isTerminal && isOnThisMachine(api) ? administratorLink(await dataDirectory(context)) : null;
 }
 
-/** With the API key of this machine, if there is one. */
+/** With the rights of this machine's user, or with an API key, if there is one. */
 async function linkFor(api: string, parsed: ParsedFlags, context: CommandContext): Promise<SignInLink | null> {
-  if (!context.isTerminal || !isOnThisMachine(api)) return null;
+  if (!context.isTerminal) return null;
   const key = await findApiKey(api, parsed, context, createTextSource());
-  if (key === null) return null;
-  const transport = new Transport({ baseUrl: api, fetch: apiFetch, apiKey: key.key });
+  if (key === null || (key.renew === undefined && !isOnThisMachine(api))) return null;
+  const transport = new Transport({ baseUrl: api, fetch: fetchWith(key), apiKey: key.key });
   return signInLink(transport, api, context.env).catch(() => null);
 }
 

@@ -6,6 +6,8 @@ export interface SignInLink {
   readonly url: string;
   /** What the page of the link asks for; null: the URL has it. */
   readonly code: string | null;
+  /** Whose rights it gives: the description of an API key, or local:NODE. */
+  readonly name: string;
 }
 
 /**
@@ -18,8 +20,12 @@ export async function signInLink(
   env: Readonly<Record<string, string | undefined>>,
 ): Promise<SignInLink> {
   const { text } = await transport.send({ method: 'POST', path: '/console/links' });
-  const { path, code } = JSON.parse(text) as { readonly path: string; readonly code: string };
+  const { path, code, name } = JSON.parse(text) as {
+    readonly path: string;
+    readonly code: string;
+    readonly name: string;
+  };
   const url = `${apiUrl}${path}`;
   const hasScreen = browserCommand(url, process.platform, env) !== null;
-  return hasScreen ? { url, code } : { url: `${url}&code=${code}`, code: null };
+  return hasScreen ? { url, code, name } : { url: `${url}&code=${code}`, code: null, name };
 }

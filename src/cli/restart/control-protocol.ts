@@ -26,6 +26,26 @@ export function isAdministratorLinkRequest(value: unknown): value is Administrat
   return (value as Partial<AdministratorLinkRequest> | null)?.do === 'administrator_link';
 }
 
+/** A command without an API key asks for a token for the API. */
+export interface LocalSessionRequest {
+  readonly do: 'local_session';
+}
+
+export type LocalSessionReply =
+  /** `url`: where this process, and no other one, serves the API. */
+  | {
+      readonly ok: true;
+      readonly url: string;
+      readonly token: string;
+      readonly name: string;
+      readonly expiresAtMs: number;
+    }
+  | { readonly ok: false; readonly message: string };
+
+export function isLocalSessionRequest(value: unknown): value is LocalSessionRequest {
+  return (value as Partial<LocalSessionRequest> | null)?.do === 'local_session';
+}
+
 export const DEFAULT_TIMEOUT_SECONDS = 60;
 export const LONGEST_TIMEOUT_SECONDS = 3_600;
 

@@ -1,4 +1,4 @@
-import { readdir } from 'node:fs/promises';
+import { lstat, readdir } from 'node:fs/promises';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { usage } from '../../lib/flags.ts';
@@ -16,9 +16,29 @@ export async function openSockets(directory: string, pid: string | null): Promis
     throw usage(`${directory} cannot be read (${error.code}): run this as the user of the server`);
   });
   if (names === null) return null;
+  const problem = await unsafeDirectory(directory, { isForRoot: true });
+  if (problem !== null) throw usage(problem);
   const meant = names.filter((name) => (pid === null ? name.endsWith('.sock') : name === `${pid}.sock`));
   const dialled = await Promise.all(meant.map(async (name) => ({ name, socket: await dial(join(directory, name)) })));
   return dialled.filter((each): each is OpenSocket => each.socket !== null);
+}
+
+/**
+ * Why a socket in this directory proves nothing about who is behind it; null: only its owner, and root, can put one there.
+ * `isForRoot`: root may use the directory of another user.
+ */
+export async function unsafeDirectory(
+  directory: string,
+  { isForRoot = false } = {},
+): Promise<string | null> {
+  const own = process.geteuid?.();
+  // Windows has neither owners nor modes of this form.
+  if (own === undefined) return null;
+  const found = await lstat(directory);
+  if (!found.isDirectory()) return `${directory} is not a directory, but something that leads elsewhere: remove it`;
+  if ((found.mode & 0o077) !== 0) return `other users may use ${directory}: run chmod 700 ${directory}, or remove it`;
+  if (found.uid === own || (own === 0 && isForRoot)) return null;
+  return `${directory} belongs to another user: run this as that user, or remove it`;
 }
 
 function dial(path: string): Promise<Socket | null> {

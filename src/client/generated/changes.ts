@@ -11,11 +11,14 @@ export interface Change {
   readonly at: string;
   /** Who made the change. */
   readonly author: {
-    /** "api_key", "person" for somebody in the console, or "server" for what the server did itself. */
+    /**
+     * "api_key", "person" for somebody in the console, "local" for a command on the machine of a node without a key,
+     * or "server" for what the server did itself.
+     */
     readonly kind: string;
     /**
-     * Id of the API key, or name of the person; empty for the server. A name that is not a verified email address
-     * starts with "unverified" or "subject".
+     * Id of the API key, name of the person, or local:NODE for a command on the machine of that node; empty for the
+     * server. A name that is not a verified email address starts with "unverified" or "subject".
      */
     readonly id: string;
     /** Description of the API key now, or the name of the person; empty for the server. */
@@ -72,11 +75,14 @@ export interface ChangePage {
     readonly at: string;
     /** Who made the change. */
     readonly author: {
-      /** "api_key", "person" for somebody in the console, or "server" for what the server did itself. */
+      /**
+       * "api_key", "person" for somebody in the console, "local" for a command on the machine of a node without a key,
+       * or "server" for what the server did itself.
+       */
       readonly kind: string;
       /**
-       * Id of the API key, or name of the person; empty for the server. A name that is not a verified email address
-       * starts with "unverified" or "subject".
+       * Id of the API key, name of the person, or local:NODE for a command on the machine of that node; empty for the
+       * server. A name that is not a verified email address starts with "unverified" or "subject".
        */
       readonly id: string;
       /** Description of the API key now, or the name of the person; empty for the server. */

@@ -10,13 +10,16 @@ export interface ConsoleSession {
   readonly id: string;
   /** URI of the resource. */
   readonly uri: string;
-  /** key: logged in with an API key. person: with OpenID Connect. */
-  readonly kind: 'key' | 'person';
-  /** Description or id of the API key; email address or subject of the person. */
+  /**
+   * key: logged in with an API key. person: with OpenID Connect. local: with a link that a command on the machine
+   * of a node made without a key.
+   */
+  readonly kind: 'key' | 'person' | 'local';
+  /** Description or id of the API key; email address or subject of the person; local:NODE. */
   readonly name: string;
-  /** The API key; null for a person. */
+  /** The API key; null for others. */
   readonly api_key: Ref | null;
-  /** Role of the person; null for an API key. */
+  /** Role of the person; null for others. */
   readonly role: string | null;
   /** Client address at the login. */
   readonly address: string;
@@ -39,7 +42,7 @@ export interface ConsoleSessionPage {
   readonly next_page_uri: string | null;
 }
 
-/** A login to the console, with an API key or with OpenID Connect. */
+/** A login to the console, with an API key, with OpenID Connect or from the machine of a node. */
 export class ConsoleSessionsClient extends ResourceClient {
   /** List console sessions: every one, page after page. */
   list(query?: PageQuery, options?: RequestOptions): AsyncGenerator<ConsoleSession, void, undefined> {

@@ -239,7 +239,7 @@ export class Resources {
   readonly explain: ExplainClient;
   /** A node: a running server of this installation. Several nodes share a PostgreSQL database. */
   readonly nodes: NodesClient;
-  /** A login to the console, with an API key or with OpenID Connect. */
+  /** A login to the console, with an API key, with OpenID Connect or from the machine of a node. */
   readonly consoleSessions: ConsoleSessionsClient;
   /** Requests, errors, bytes and latency over time. */
   readonly series: SeriesClient;

@@ -31,6 +31,8 @@ export interface ConsoleSessionsOptions {
   readonly lifetimeMs: number;
   /** Fingerprint of the settings that give roles to people; null: nobody logs in with OpenID Connect. */
   readonly peopleSettings: string | null;
+  /** Of links that commands on this machine make; null: the setting `local_commands` is off. */
+  readonly localScopes: readonly string[] | null;
   /** See `People`. */
   readonly currentRoleOf?: ((subject: string) => string | null) | null;
   readonly onProblem: (error: unknown) => void;
@@ -94,13 +96,14 @@ export class ConsoleSessions {
 
   /** The session of a cookie. It proves nothing without the token. */
   ofCookie(header: string | undefined, matches: (session: ConsoleSession) => boolean): ConsoleSession | null {
-    const { replica, clock, peopleSettings } = this.#options;
+    const { replica, clock, peopleSettings, localScopes } = this.#options;
     for (const cookie of cookieCandidates(header)) {
       const record = replica.get(CONSOLE_SESSION_KIND, cookie.slice(0, Math.max(0, cookie.indexOf('.'))));
       if (record === undefined) continue;
       const session = sessionOf(record);
       if (!isSecret(cookie, session.cookieHash) || !matches(session)) continue;
       if (session.who.kind === 'person' && session.who.settings !== peopleSettings) continue;
+      if (session.who.kind === 'local' && String(session.who.scopes) !== String(localScopes)) continue;
       const current = isOver(session, replica, clock.nowMs()) ? null : this.#withCurrentRole(session);
       if (current !== null) return current;
     }
@@ -164,6 +167,7 @@ export class ConsoleSessions {
 }
 
 function ownerOf(who: SignedIn): string {
+  if (who.kind === 'local') return who.name;
   return who.kind === 'key' ? who.apiKeyId : `person ${who.subject}`;
 }
 

@@ -6,6 +6,7 @@ import { PosternError } from '../../lib/errors.ts';
 import { escapedHtml } from '../../lib/http/plain-page.ts';
 import type { Replica } from '../../replica/replica.ts';
 import { keyName, type SignedIn } from '../../resources/console-session-record.ts';
+import { LOCAL_CALLER } from '../../resources/operation.ts';
 import { consoleErrors } from '../errors.ts';
 import { sendErrorPage, sendPage } from '../serving/error-page.ts';
 import { checkOwnName, type OwnAddress } from './browser-origin.ts';
@@ -22,7 +23,7 @@ export interface LinkRoutesOptions {
   startSession(request: FastifyRequest, who: SignedIn): Promise<StartedSession>;
 }
 
-/** An API key makes a link, and a browser that opens it is logged in with the rights of the key. */
+/** An API key, or a command on this machine, makes a link, and a browser that opens it is logged in with its rights. */
 export function addLinkRoutes(app: FastifyInstance, options: LinkRoutesOptions): void {
   const { links, own, replica, delay } = options;
   app.post('/console/links', { onRequest: ignoreContentType }, async (request, reply) => {
@@ -31,8 +32,11 @@ export function addLinkRoutes(app: FastifyInstance, options: LinkRoutesOptions):
     const { authorization } = headers;
     const attempt = { headers: authorization === undefined ? {} : { authorization }, ip, method };
     const { apiKeyId, scopes } = (await options.authenticate(attempt)).principal;
-    const { id, code, expiresAt } = links.make({ kind: 'key', name: keyName(apiKeyId, replica), apiKeyId, scopes });
-    return reply.code(201).send({ path: `/console/enter?link=${id}`, code, expires_at: expiresAt });
+    const who: SignedIn = apiKeyId.startsWith(LOCAL_CALLER)
+      ? { kind: 'local', name: apiKeyId, scopes }
+      : { kind: 'key', name: keyName(apiKeyId, replica), apiKeyId, scopes };
+    const { id, code, expiresAt } = links.make(who);
+    return reply.code(201).send({ path: `/console/enter?link=${id}`, code, expires_at: expiresAt, name: who.name });
   });
   app.get('/console/enter', async (request, reply) => {
     try {

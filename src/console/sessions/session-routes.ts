@@ -9,6 +9,7 @@ import type { JsonObject } from '../../lib/json.ts';
 import { createDecoder } from '../../lib/schema/decode-body.ts';
 import type { Replica } from '../../replica/replica.ts';
 import { type ConsoleSession, keyName, type SignedIn } from '../../resources/console-session-record.ts';
+import { LOCAL_CALLER } from '../../resources/operation.ts';
 import { consoleErrors } from '../errors.ts';
 import { checkBrowserOrigin, type OwnAddress } from './browser-origin.ts';
 import { type ConsoleSessions, type StartedSession, TOKEN_HEADER } from './console-sessions.ts';
@@ -81,14 +82,19 @@ async function keyOwner(
   try {
     const { principal } = await authenticate({ headers, ip: request.ip, method: request.method });
     const { apiKeyId, scopes } = principal;
+    if (apiKeyId.startsWith(LOCAL_CALLER)) throw notAKey();
     return { kind: 'key', name: keyName(apiKeyId, replica), apiKeyId, scopes };
   } catch (error) {
     if (!(error instanceof PosternError) || error.status !== 401) throw error;
-    throw consoleErrors.create(
-      'ERR_POSTERN_CONSOLE_SIGN_IN',
-      'this API key is not known: check that it is complete, or create one with "postern api api-keys create"',
-    );
+    throw notAKey();
   }
+}
+
+function notAKey(): PosternError {
+  return consoleErrors.create(
+    'ERR_POSTERN_CONSOLE_SIGN_IN',
+    'this API key is not known: check that it is complete, or create one with "postern api api-keys create"',
+  );
 }
 
 function sendSession(

@@ -7,6 +7,7 @@ import { isRole, scopesOfRole } from '../roles.ts';
 /** Who acts in a session, and with which scopes. `all`: every scope that an API key can have. */
 export function principalOf({ id, who }: ConsoleSession, all: readonly string[]): Principal {
   if (who.kind === 'key') return { apiKeyId: who.apiKeyId, scopes: who.scopes };
+  if (who.kind === 'local') return { apiKeyId: who.name, scopes: who.scopes };
   return {
     apiKeyId: id,
     person: who.name,

@@ -1,4 +1,4 @@
-import type { OperationRequest } from '../../resources/operation.ts';
+import { LOCAL_CALLER, type OperationRequest } from '../../resources/operation.ts';
 import type { ChangeNote } from '../../store/store.ts';
 
 /** Who makes a change, for the history. `via` names what made it, if not a single write. */
@@ -10,7 +10,7 @@ export function noteOf(
   const { apiKeyId, person, identity } = request.principal;
   return {
     author: {
-      kind: person !== undefined ? 'person' : apiKeyId === '' ? 'server' : 'api_key',
+      kind: person !== undefined ? 'person' : kindOfCaller(apiKeyId),
       id: person ?? apiKeyId,
       ...(identity !== undefined && { issuer: identity.issuer, subject: identity.subject }),
       address: request.address ?? null,
@@ -19,4 +19,9 @@ export function noteOf(
     },
     message,
   };
+}
+
+function kindOfCaller(id: string): 'server' | 'local' | 'api_key' {
+  if (id === '') return 'server';
+  return id.startsWith(LOCAL_CALLER) ? 'local' : 'api_key';
 }

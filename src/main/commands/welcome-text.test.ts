@@ -7,7 +7,7 @@ const local = (port: number) => ({ host: '127.0.0.1', port });
 test('prints first commands that fit the running server', () => {
   const bootstrapped = { apiKey: 'key-1', authtoken: 'token-1', administratorLink: null };
   const addresses = { api: local(7080), edge: local(18443), tunnel: { host: '0.0.0.0', port: 17444 } };
-  const signInLink = { url: 'http://127.0.0.1:7080/console/enter?link=x', code: 'ABCD-EFGH' };
+  const signInLink = { url: 'http://127.0.0.1:7080/console/enter?link=x', code: 'ABCD-EFGH', name: 'First API key' };
   const text = welcomeText(
     { baseUrl: 'http://127.0.0.1:7080', bootstrapped, addresses, signInLink },
     '/var/lib/postern',

@@ -5,10 +5,13 @@ import {
   type AdministratorLinkReply,
   controlDirectory,
   isAdministratorLinkRequest,
+  isLocalSessionRequest,
   isRestartRequest,
+  type LocalSessionReply,
   type RestartReply,
   type RestartRequest,
 } from '../../cli/restart/control-protocol.ts';
+import { unsafeDirectory } from '../../cli/restart/server-sockets.ts';
 import { messageOf } from '../../lib/error-text.ts';
 import {
   closing,
@@ -31,11 +34,12 @@ export interface ControlSocket {
 export interface ControlHandlers {
   restart(request: RestartRequest, reply: (reply: RestartReply) => void): Promise<void>;
   administratorLink(): Promise<string | null>;
+  localSession(): LocalSessionReply;
 }
 
 /**
- * Where `postern restart` asks this server to hand over, and `postern open` for a link. Only the user who owns the data directory can connect, and that
- * user could as well end the process.
+ * Where `postern restart` asks this server to hand over, and commands without an API key for a token. Only root and the user who
+ * runs the server can connect, and they could as well read its keys or end the process.
  */
 export async function openControlSocket(dataDir: string, handlers: ControlHandlers): Promise<ControlSocket> {
   const directory = controlDirectory(dataDir);
@@ -44,6 +48,8 @@ export async function openControlSocket(dataDir: string, handlers: ControlHandle
     throw new Error(`the path of the data directory is too long for a socket in it: ${path}`);
   }
   await mkdir(directory, { recursive: true, mode: 0o700 });
+  const problem = await unsafeDirectory(directory);
+  if (problem !== null) throw new Error(problem);
   await removeStale(directory);
   const server = createServer();
   const ownerOf = (socket: Socket): ListenerOwner => closing(socket, 'control socket');
@@ -56,7 +62,7 @@ export async function openControlSocket(dataDir: string, handlers: ControlHandle
 function serve(socket: Socket, handlers: ControlHandlers): void {
   ignoreErrors(socket);
   const owner = closing(socket, 'control socket');
-  const reply = (message: RestartReply | AdministratorLinkReply): void => {
+  const reply = (message: RestartReply | AdministratorLinkReply | LocalSessionReply): void => {
     if (socket.writable) socket.write(`${JSON.stringify(message)}\n`);
     if ('ok' in message) socket.end();
   };
@@ -75,7 +81,8 @@ function serve(socket: Socket, handlers: ControlHandlers): void {
     if (isRestartRequest(request)) handlers.restart(request, reply).catch(failed);
     else if (isAdministratorLinkRequest(request)) {
       handlers.administratorLink().then((url) => reply({ ok: true, url }), failed);
-    } else reply({ ok: false, message: 'this version of the server does not know the request' });
+    } else if (isLocalSessionRequest(request)) reply(handlers.localSession());
+    else reply({ ok: false, message: 'this version of the server does not know the request' });
   });
 }
 

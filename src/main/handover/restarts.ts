@@ -51,9 +51,13 @@ export class Restarts {
       restarts.#control = await openControlSocket(options.dataDir, {
         restart: (request, reply) => restarts.#asked(request, reply),
         administratorLink: () => server.administratorLink(),
+        localSession: () => server.localSession(),
       });
     } catch (err) {
-      logger.warn({ err }, 'postern restart cannot reach this server: send it SIGUSR2 instead');
+      logger.warn(
+        { err },
+        'commands on this machine cannot reach this server without an API key, and neither can postern restart: send it SIGUSR2 instead',
+      );
     }
     return restarts;
   }

@@ -15,11 +15,12 @@ const MAX_LIMIT = 100;
 const author = Type.Object(
   {
     kind: Type.String({
-      description: '"api_key", "person" for somebody in the console, or "server" for what the server did itself.',
+      description:
+        '"api_key", "person" for somebody in the console, "local" for a command on the machine of a node without a key, or "server" for what the server did itself.',
     }),
     id: Type.String({
       description:
-        'Id of the API key, or name of the person; empty for the server. A name that is not a verified email address starts with "unverified" or "subject".',
+        'Id of the API key, name of the person, or local:NODE for a command on the machine of that node; empty for the server. A name that is not a verified email address starts with "unverified" or "subject".',
     }),
     name: Type.String({
       description: 'Description of the API key now, or the name of the person; empty for the server.',

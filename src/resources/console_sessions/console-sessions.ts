@@ -21,13 +21,16 @@ const READ_AT_ONCE = 500;
 const schema = Type.Object({
   id: Type.String({ description: 'Id, starting with "cs_".' }),
   uri: Type.String({ description: 'URI of the resource.' }),
-  kind: Type.Enum(['key', 'person'], { description: 'key: logged in with an API key. person: with OpenID Connect.' }),
-  name: Type.String({ description: 'Description or id of the API key; email address or subject of the person.' }),
+  kind: Type.Enum(['key', 'person', 'local'], {
+    description:
+      'key: logged in with an API key. person: with OpenID Connect. local: with a link that a command on the machine of a node made without a key.',
+  }),
+  name: Type.String({ description: 'Description or id of the API key; email address or subject of the person; local:NODE.' }),
   api_key: reference(
     { kinds: ['api_key'] },
-    Type.Union([refSchema, Type.Null()], { description: 'The API key; null for a person.' }),
+    Type.Union([refSchema, Type.Null()], { description: 'The API key; null for others.' }),
   ),
-  role: Type.Union([Type.String(), Type.Null()], { description: 'Role of the person; null for an API key.' }),
+  role: Type.Union([Type.String(), Type.Null()], { description: 'Role of the person; null for others.' }),
   address: Type.String({ description: 'Client address at the login.', examples: ['203.0.113.7'] }),
   user_agent: Type.String({ description: 'User-Agent header at the login.' }),
   created_at: timestamp('When the session began.'),
@@ -50,7 +53,7 @@ export const consoleSessions: LiveResource<ConsoleSessionPorts> = {
   ...NAMES,
   kind: CONSOLE_SESSION_KIND,
   title: 'a console session',
-  description: 'A login to the console, with an API key or with OpenID Connect.',
+  description: 'A login to the console, with an API key, with OpenID Connect or from the machine of a node.',
   operations: [
     ...liveReads<ConsoleSession, ConsoleSessionPorts>({
       ...NAMES,

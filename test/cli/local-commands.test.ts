@@ -1,0 +1,276 @@
+// Own process: starts servers, and commands as another user.
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { chmod, mkdir, readdir, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { createServer as createSocketServer } from 'node:net';
+import { join } from 'node:path';
+import { after, suite, test } from 'node:test';
+import { LocalCallers } from '../../src/api/local-callers.ts';
+import { fetchWith } from '../../src/cli/api/api-fetch.ts';
+import { localSessions } from '../../src/cli/api/local-session.ts';
+import type { Cleanup } from '../support/cleanup.ts';
+import { startPostern } from '../support/server-process.ts';
+import { tempDir } from '../support/temp-dir.ts';
+import { runCommand } from './run-command.ts';
+
+const NOBODY = 65_534;
+const isRoot = process.geteuid?.() === 0;
+const NOT_ROOT = isRoot ? false : 'only root can run a command as another user';
+
+async function startServer(t: Cleanup, env: Readonly<Record<string, string>> = {}, dataDir?: string) {
+  const data = dataDir ?? join(await tempDir(t), 'data');
+  const server = startPostern(t, {
+    args: ['server'],
+    env: {
+      ...{ POSTERN_DATA_DIR: data, POSTERN_API_LISTEN: '127.0.0.1:0', POSTERN_ROLES: 'api', POSTERN_NODE_NAME: 'attic' },
+      ...env,
+    },
+  });
+  const { base_url: url } = await server.ready();
+  // It is opened a moment after the ready line.
+  const control = join(data, 'control');
+  const isOpen = async () => (await readdir(control).catch(() => [])).some((name) => name.endsWith('.sock'));
+  const isRefused = () => server.stdout().includes('cannot reach this server');
+  while (!(await isOpen()) && !isRefused()) await new Promise((resolve) => setTimeout(resolve, 10));
+  await rm(join(data, 'first-api-key'), { force: true });
+  const run = (args: readonly string[], more: Readonly<Record<string, string>> = {}, columns?: number) =>
+    runCommand(args, { env: { POSTERN_DATA_DIR: data, ...more }, ...(columns !== undefined && { columns }) });
+  return { data, url, control, server, run };
+}
+
+const tokenOf = async (data: string): Promise<string> => {
+  const { sessions } = await localSessions({ dataDir: data, isNamed: true }, {});
+  return sessions[0]?.apiKey.key ?? assert.fail('no token');
+};
+
+const shared = await startServer({ after });
+
+suite('a command on the machine of the server', () => {
+  test('needs no key and no address, and is named in the history', async () => {
+    const { run, url, server } = shared;
+    for (const command of ['status', 'requests', 'doctor', 'api api-keys list', 'users list', 'search x']) {
+      const { code, stderr } = await run(command.split(' '));
+      assert.ok([0, 1].includes(code), `${command}: ${stderr}`);
+      assert.doesNotMatch(stderr, /no API key|cannot be reached/, command);
+    }
+    const doctor = await run(['doctor', '--api-listen', new URL(url).host]);
+    assert.match(doctor.stdout, /the key from the server on this machine \(as local:attic\) is valid/);
+    const made = await run(['api', 'ip-policies', 'create', '--description', 'by hand']);
+    assert.equal(made.code, 0, made.stderr);
+    const changes = await run(['changes', '--output', 'json']);
+    const [last] = JSON.parse(changes.stdout).changes;
+    assert.deepEqual([last.author.kind, last.author.id, last.author.name], ['local', 'local:attic', 'local:attic']);
+    assert.match((await run(['changes'])).stdout, /local:attic/);
+    assert.doesNotMatch(server.stdout() + server.stderr(), /postern_lo_/);
+    assert.equal(await fetch(`${url}/ip_policies`).then(({ status }) => status), 401);
+  });
+
+  test('works although the first key was deleted, or is that of another server', async () => {
+    const { run, data } = shared;
+    await writeFile(join(data, 'first-api-key'), `postern_ak_${'x'.repeat(43)}\n`, { mode: 0o600 });
+    const { code, stderr } = await run(['status'], { POSTERN_API_KEY: 'other-key-of-a-shell-that-is-long-enough' });
+    assert.equal(code, 0, stderr);
+    await rm(join(data, 'first-api-key'));
+  });
+
+  test('uses a key that is named instead', async (t) => {
+    const { run } = shared;
+    const wrong = await run(['changes'], { POSTERN_CLI_API_KEY: 'postern_ak_wrong' });
+    assert.match(wrong.stderr, /the API key is not known.*the key came from POSTERN_CLI_API_KEY/);
+    const file = join(await tempDir(t), 'key');
+    await writeFile(file, 'postern_ak_wrong');
+    assert.match((await run(['changes', '--api-key-file', file])).stderr, /the key came from the file/);
+  });
+
+  test('never sends its token to another address', async (t) => {
+    const { run, url } = shared;
+    const sent: (string | undefined)[] = [];
+    const other = createServer((request, response) => {
+      sent.push(request.headers.authorization);
+      response.writeHead(401).end('{}');
+    }).listen(0, '127.0.0.1');
+    await once(other, 'listening');
+    t.after(() => other.close());
+    const { port } = other.address() as { port: number };
+    const named = await run(['changes', '--api-url', `http://127.0.0.1:${port}`]);
+    assert.equal(named.code, 2);
+    assert.match(named.stderr, /no API key.*serves another address than http:\/\/127\.0\.0\.1/);
+    const variable = await run(['changes'], { POSTERN_CLI_API_URL: `http://localhost:${port}` });
+    assert.equal(variable.code, 2);
+    assert.deepEqual(sent, []);
+    assert.equal((await run(['changes', '--api-url', url])).code, 0);
+  });
+
+  test('of another user is refused', { skip: NOT_ROOT }, async (t) => {
+    const { data, control, url } = shared;
+    // Even if the data directory itself were open.
+    await chmod(data, 0o755);
+    await chmod(join(data, '..'), 0o755);
+    const [socket = ''] = await readdir(control);
+    const asNobody = startPostern(t, {
+      ...{ args: ['changes'], env: { POSTERN_DATA_DIR: data, POSTERN_CLI_API_URL: url }, uid: NOBODY, gid: NOBODY },
+    });
+    assert.equal((await asNobody.exited).code, 2);
+    assert.match(asNobody.stderr(), /no API key.*cannot be read \(EACCES\): run this as the user of the server/);
+    await chmod(control, 0o711);
+    const direct = startPostern(t, {
+      ...{ command: [process.execPath, '-e'], uid: NOBODY, gid: NOBODY },
+      args: [`require('net').connect(${JSON.stringify(join(control, socket))}).on('error', (e) => console.log(e.code))`],
+    });
+    await direct.exited;
+    assert.match(direct.stdout(), /EACCES/);
+    await chmod(control, 0o700);
+  });
+
+  for (const [what, spoil, restore] of [
+    [
+      'that others may use',
+      (control: string) => chmod(control, 0o755),
+      (control: string) => chmod(control, 0o700),
+    ],
+    [
+      'that is a link',
+      async (control: string) => {
+        await rename(control, `${control}-elsewhere`);
+        await symlink(`${control}-elsewhere`, control);
+      },
+      async (control: string) => {
+        await rm(control);
+        await rename(`${control}-elsewhere`, control);
+      },
+    ],
+  ] as const) {
+    test(`does not trust a directory ${what}`, async () => {
+      const { run, control } = shared;
+      await spoil(control);
+      const { code, stderr } = await run(['changes']);
+      assert.equal(code, 2);
+      assert.match(stderr, /no API key.*(other users may use|is not a directory)/);
+      await restore(control);
+    });
+
+    test(`gets nothing from a server with a directory ${what}`, async (t) => {
+      const data = join(await tempDir(t), 'data');
+      await mkdir(join(data, 'control'), { recursive: true, mode: 0o700 });
+      await spoil(join(data, 'control'));
+      const { server, run } = await startServer(t, {}, data);
+      assert.match(server.stdout(), /commands on this machine cannot reach this server without an API key/);
+      assert.equal((await run(['changes'])).code, 2);
+      assert.deepEqual((await readdir(join(data, 'control'))).filter((name) => name.endsWith('.sock')), []);
+    });
+  }
+
+  test('as root does not follow a server of somebody else in this folder', { skip: NOT_ROOT }, async (t) => {
+    const data = join(await tempDir(t), 'data');
+    const control = join(data, 'control');
+    await mkdir(control, { recursive: true, mode: 0o700 });
+    let asked = 0;
+    const fake = createSocketServer((socket) => {
+      socket.on('error', () => {}).on('data', () => {
+        asked += 1;
+        socket.end(`${JSON.stringify({ ok: true, url: 'http://127.0.0.1:9', token: 'x', name: 'local:x' })}\n`);
+      });
+    }).listen(join(control, '1.sock'));
+    await once(fake, 'listening');
+    t.after(() => fake.close());
+    const { chown } = await import('node:fs/promises');
+    await chown(control, NOBODY, NOBODY);
+    const here = await localSessions({ dataDir: data, isNamed: false }, {});
+    assert.match(here.problem ?? '', /belongs to another user: set POSTERN_DATA_DIR/);
+    assert.deepEqual([here.sessions, asked], [[], 0]);
+    const named = await localSessions({ dataDir: data, isNamed: true }, {});
+    const bySudo = await localSessions({ dataDir: data, isNamed: false }, { SUDO_UID: String(NOBODY) });
+    assert.deepEqual([named.sessions.length, bySudo.sessions.length], [1, 1]);
+  });
+
+  test('has the role of local_commands, or needs a key', async (t) => {
+    const viewer = await startServer(t, { POSTERN_LOCAL_COMMANDS: 'viewer' });
+    assert.equal((await viewer.run(['changes'])).code, 0);
+    const write = await viewer.run(['api', 'ip-policies', 'create']);
+    assert.equal(write.code, 1);
+    assert.match(write.stderr, /scope/);
+    const off = await startServer(t, { POSTERN_LOCAL_COMMANDS: 'off' });
+    const refused = await off.run(['changes']);
+    assert.equal(refused.code, 2);
+    assert.match(refused.stderr, /no API key.*its setting local_commands is off.*store create-key/s);
+  });
+
+  test('says what to do when no server runs', async (t) => {
+    const empty = await tempDir(t);
+    const { stderr } = await runCommand(['changes'], { env: { POSTERN_DATA_DIR: empty } });
+    assert.match(stderr, /no server was started with the data directory .*"postern store create-key" .*stopped/);
+  });
+
+  test('opens the console, and says as whom', async () => {
+    const { run, url } = shared;
+    const { stdout, stderr } = await run(['open', '--print'], {}, 80);
+    assert.match(stderr, /This link logs you in as local:attic, which stands for the user of the server, once/);
+    const link = stdout.trim();
+    assert.ok(link.startsWith(`${url}/console/enter?link=`), link);
+    const entered = await fetch(link, { redirect: 'manual' });
+    const token = /#token=(.*)$/.exec(entered.headers.get('location') ?? '')?.[1] ?? '';
+    const cookie = (entered.headers.get('set-cookie') ?? '').split(';')[0] ?? '';
+    const headers = { cookie, 'postern-console-token': token, origin: url };
+    const session = await fetch(`${url}/console/session`, { headers });
+    const { who, scopes } = (await session.json()) as { who: unknown; scopes: unknown };
+    assert.deepEqual([who, scopes], [{ name: 'local:attic', kind: 'local' }, ['*']]);
+    const listed = JSON.parse((await run(['api', 'console-sessions', 'list', '--output', 'json'])).stdout);
+    assert.deepEqual([listed.console_sessions[0].kind, listed.console_sessions[0].api_key], ['local', null]);
+    assert.equal((await fetch(link, { redirect: 'manual' })).status, 403);
+  });
+});
+
+suite('a token for local commands', () => {
+  const at = (start: number) => {
+    let nowMs = start;
+    const clock = { nowMs: () => nowMs };
+    return { clock, pass: (ms: number) => void (nowMs += ms) };
+  };
+
+  test('ends after five minutes, and is not that of another process', () => {
+    const { clock, pass } = at(1_000_000);
+    const options = { clock, node: 'attic', scopes: ['*'] };
+    const [one, other] = [new LocalCallers(options), new LocalCallers(options)];
+    const token = one.issue()?.token ?? '';
+    assert.equal(one.find(token)?.apiKeyId, 'local:attic');
+    assert.equal(other.find(token), null);
+    const [, expires = '', rest = ''] = /^postern_lo_([0-9a-z]+)(\..*)$/.exec(token) ?? [];
+    const later = (Number.parseInt(expires, 36) + 1_000_000).toString(36);
+    for (const forged of [`postern_lo_${later}${rest}`, 'postern_lo_', 'postern_lo_zzz..', `${token}x`, token.slice(0, -1)])
+      assert.equal(one.find(forged), null, forged);
+    pass(5 * 60_000);
+    assert.equal(one.find(token), null);
+    assert.equal(new LocalCallers({ ...options, scopes: null }).issue(), null);
+  });
+
+  test('of one server is refused by another one', async (t) => {
+    const [one, other] = [shared, await startServer(t)];
+    const headers = { authorization: `Bearer ${await tokenOf(one.data)}`, 'service-version': '2' };
+    assert.equal((await fetch(`${one.url}/ip_policies`, { headers })).status, 200);
+    const refused = await fetch(`${other.url}/ip_policies`, { headers });
+    assert.equal(refused.status, 401);
+    assert.match(await refused.text(), /a token for commands on the machine of a server/);
+    const body = JSON.stringify({ api_key: await tokenOf(one.data) });
+    const login = await fetch(`${one.url}/console/session`, {
+      ...{ method: 'POST', body, headers: { 'content-type': 'application/json', origin: one.url } },
+    });
+    assert.equal(login.status, 401);
+  });
+
+  test('is renewed while a command runs', async (t) => {
+    const seen: (string | undefined)[] = [];
+    const server = createServer((request, response) => {
+      seen.push(request.headers.authorization);
+      response.writeHead(request.headers.authorization === 'Bearer new' ? 200 : 401).end('{}');
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    t.after(() => server.close());
+    const { port } = server.address() as { port: number };
+    const send = fetchWith({ key: 'old', source: 'x', renew: async () => 'new' });
+    const init = { method: 'GET', headers: { authorization: 'Bearer old' }, signal: t.signal, redirect: 'error' } as const;
+    const answers = [await send(`http://127.0.0.1:${port}/`, init), await send(`http://127.0.0.1:${port}/`, init)];
+    assert.deepEqual(answers.map(({ status }) => status), [200, 200]);
+    assert.deepEqual(seen, ['Bearer old', 'Bearer new', 'Bearer new']);
+  });
+});
