@@ -1,5 +1,5 @@
+import type { LocalToken } from '../api/local-callers.ts';
 import type { Bootstrapped } from '../bootstrap/bootstrap.ts';
-import type { LocalSessionReply } from '../cli/restart/control-protocol.ts';
 import type { ListenAddress, ListenAddresses } from '../lib/net/listen-address.ts';
 import type { ServerLog } from '../logging/logger.ts';
 import type { Replica } from '../replica/replica.ts';
@@ -40,7 +40,7 @@ export interface RunningServer {
   /** A new link that makes somebody the first administrator. Null: there is one, or identity is off. */
   administratorLink(): Promise<string | null>;
   /** For a command on this machine that has no API key. */
-  localSession(): LocalSessionReply;
+  localToken(): LocalToken | null;
   /** For another process that takes over from this one. */
   readonly handover: HandoverParts;
   /** Uses certificate files that changed, now rather than at the next check. Rejects if they cannot be used. */

@@ -3,7 +3,6 @@ import { Health } from '../api/health.ts';
 import { type ApiHandler, startingApi } from '../api/starting-api.ts';
 import { bootstrap } from '../bootstrap/bootstrap.ts';
 import { identityAddress } from '../config/identity-settings.ts';
-import { dialled } from '../cli/doctor/dial.ts';
 import type { Config } from '../config/schema.ts';
 import { createCatalog } from '../documents/catalog.ts';
 import { agentEvents } from '../gateway/agent-events.ts';
@@ -459,13 +458,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
     baseUrl,
     bootstrapped,
     administratorLink: () => api.administratorLink(),
-    localSession: () => {
-      const token = api.localToken();
-      if (token === null) return { ok: false, message: 'its setting local_commands is off' };
-      const { host, port } = dialled(listener.address);
-      const url = `${tls === null ? 'http' : 'https'}://${formatListenAddress({ host, port })}`;
-      return { ok: true, url, ...token };
-    },
+    localToken: () => api.localToken(),
     log,
     store,
     replica,

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
+import { copyFile } from 'node:fs/promises';
 import { createServer as createHttp } from 'node:http';
 import { createServer as createTcp } from 'node:net';
+import { join } from 'node:path';
 import { after, suite, test } from 'node:test';
 import { createServer as createTls } from 'node:tls';
 import { issue } from '../edge/tls/test-authority.ts';
@@ -59,10 +61,12 @@ suite('api and key', () => {
   });
 
   test('finds the first key in the data directory, and skips the rest without one', async (t) => {
-    assert.match(
-      said(await world.examine([], { POSTERN_CLI_API_KEY: '' }), 'api_key')[0] ?? '',
-      /^ok: .*first-api-key/,
-    );
+    const here = await world.examine([], { POSTERN_CLI_API_KEY: '' });
+    assert.match(said(here, 'api_key')[0] ?? '', /^ok: the key from the server on this machine \(as local:/);
+    const copy = await tempDir(t);
+    await copyFile(join(world.dataDir, 'first-api-key'), join(copy, 'first-api-key'));
+    const filed = await world.examine([], { POSTERN_DATA_DIR: copy, POSTERN_CLI_API_KEY: '' });
+    assert.match(said(filed, 'api_key')[0] ?? '', /^ok: .*first-api-key/);
     const none = await world.examine([], { POSTERN_DATA_DIR: await tempDir(t), POSTERN_CLI_API_KEY: '' });
     assert.match(said(none, 'api_key')[0] ?? '', /^problem: no API key/);
     assert.equal(none.code, 1);

@@ -30,7 +30,7 @@ async function noKey(url: string, context: CommandContext): Promise<string> {
     const { problem } = await localAnswer(context);
     const dataDir = await dataDirectory(context);
     const why = problem ?? `the server with the data directory ${dataDir} serves another address than ${url}`;
-    return `${given}. On the machine of the server, root and its user need none: ${why}. ${join(dataDir, KEY_FILE)} is not there or cannot be read; "postern store create-key" makes another key while the server is stopped`;
+    return `${given}. On the machine of the server, root and its user need none: ${why}. ${join(dataDir, KEY_FILE)} is missing or cannot be read; "postern store create-key" makes another key while the server is stopped`;
   }
   const isMeant = serverKeyVariable(context) !== null;
   return isMeant

@@ -66,7 +66,7 @@ async function askLocally(context: CommandContext): Promise<LocalAnswer> {
   return localSessions(place, context.env);
 }
 
-/** Of the process that serves this URL, and no other one: another user may listen at another address with the same port. */
+/** Only the process that serves this URL counts: another user may listen at another address with the same port. */
 async function localKey(url: string, context: CommandContext): Promise<ApiKey | null> {
   const { sessions } = await localAnswer(context);
   return sessions.find((session) => session.url === url)?.apiKey ?? null;

@@ -31,7 +31,7 @@ export interface ConsoleSessionsOptions {
   readonly lifetimeMs: number;
   /** Fingerprint of the settings that give roles to people; null: nobody logs in with OpenID Connect. */
   readonly peopleSettings: string | null;
-  /** Of links that commands on this machine make; null: the setting `local_commands` is off. */
+  /** What links of commands on this machine may do; null: the setting `local_commands` is off. */
   readonly localScopes: readonly string[] | null;
   /** See `People`. */
   readonly currentRoleOf?: ((subject: string) => string | null) | null;

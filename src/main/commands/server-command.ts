@@ -87,7 +87,8 @@ async function serve({ args, context, env, predecessor }: Start): Promise<number
   server = await startServer(loaded.config, { isTerminal: context.isTerminal, predecessor, sockets, settings });
   void manager.notify('READY=1', `STATUS=Serving the API at ${server.baseUrl}`);
   const stopWatchdog = manager.startWatchdog();
-  const restarts = await Restarts.open(server, { args, env, dataDir: loaded.config.data_dir });
+  const isApiTls = loaded.config.api_tls_cert !== null;
+  const restarts = await Restarts.open(server, { args, env, dataDir: loaded.config.data_dir, isApiTls });
   if (context.isTerminal && predecessor === null) {
     const { addresses, baseUrl, bootstrapped } = server;
     const { api_key: preset, data_dir: dataDir } = loaded.config;

@@ -1,6 +1,13 @@
-import { DEFAULT_TIMEOUT_SECONDS, type RestartReply, type RestartRequest } from '../../cli/restart/control-protocol.ts';
+import { dialled } from '../../cli/doctor/dial.ts';
+import {
+  DEFAULT_TIMEOUT_SECONDS,
+  type LocalSessionReply,
+  type RestartReply,
+  type RestartRequest,
+} from '../../cli/restart/control-protocol.ts';
 import { type Program, thisProgram } from '../../cli/restart/this-program.ts';
 import { listen, reporting } from '../../lib/guarded-listeners.ts';
+import { formatListenAddress } from '../../lib/net/listen-address.ts';
 import type { RunningServer } from '../running-server.ts';
 import { type ControlSocket, openControlSocket } from './control-socket.ts';
 import { handOver, type Successor } from './hand-over.ts';
@@ -14,6 +21,8 @@ export interface RestartsOptions {
   /** The environment that it was started with. */
   readonly env: NodeJS.ProcessEnv;
   readonly dataDir: string;
+  /** Whether the API speaks TLS. */
+  readonly isApiTls: boolean;
 }
 
 /**
@@ -51,7 +60,7 @@ export class Restarts {
       restarts.#control = await openControlSocket(options.dataDir, {
         restart: (request, reply) => restarts.#asked(request, reply),
         administratorLink: () => server.administratorLink(),
-        localSession: () => server.localSession(),
+        localSession: () => localSession(server, options.isApiTls),
       });
     } catch (err) {
       logger.warn(
@@ -110,4 +119,10 @@ export class Restarts {
       signal: this.#abort.signal,
     });
   }
+}
+
+function localSession(server: RunningServer, isTls: boolean): LocalSessionReply {
+  const token = server.localToken();
+  if (token === null) return { ok: false, message: 'its setting local_commands is off' };
+  return { ok: true, url: `${isTls ? 'https' : 'http'}://${formatListenAddress(dialled(server.addresses.api))}`, ...token };
 }
