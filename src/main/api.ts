@@ -51,8 +51,8 @@ import { credentialDirectory } from '../resources/credentials/credential-directo
 import type { DestinationTester } from '../resources/event_destinations/destination-ports.ts';
 import { liveEvent } from '../resources/live-event.ts';
 import { certificateEvent } from '../resources/managed_certificates/certificate-event.ts';
-import { renderPasskey } from '../resources/passkeys/render-passkey.ts';
 import type { Principal } from '../resources/operation.ts';
+import { renderPasskey } from '../resources/passkeys/render-passkey.ts';
 import { withRefs } from '../resources/request-refs.ts';
 import type { IdentityFacts, ResourceSettings } from '../resources/resource.ts';
 import type { OnlinePort } from '../resources/shared-ports.ts';

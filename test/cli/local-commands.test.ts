@@ -23,7 +23,12 @@ async function startServer(t: Cleanup, env: Readonly<Record<string, string>> = {
   const server = startPostern(t, {
     args: ['server'],
     env: {
-      ...{ POSTERN_DATA_DIR: data, POSTERN_API_LISTEN: '127.0.0.1:0', POSTERN_ROLES: 'api', POSTERN_NODE_NAME: 'attic' },
+      ...{
+        POSTERN_DATA_DIR: data,
+        POSTERN_API_LISTEN: '127.0.0.1:0',
+        POSTERN_ROLES: 'api',
+        POSTERN_NODE_NAME: 'attic',
+      },
       ...env,
     },
   });
@@ -116,7 +121,9 @@ suite('a command on the machine of the server', () => {
     await chmod(control, 0o711);
     const direct = startPostern(t, {
       ...{ command: [process.execPath, '-e'], uid: NOBODY, gid: NOBODY },
-      args: [`require('net').connect(${JSON.stringify(join(control, socket))}).on('error', (e) => console.log(e.code))`],
+      args: [
+        `require('net').connect(${JSON.stringify(join(control, socket))}).on('error', (e) => console.log(e.code))`,
+      ],
     });
     await direct.exited;
     assert.match(direct.stdout(), /EACCES/);
@@ -124,11 +131,7 @@ suite('a command on the machine of the server', () => {
   });
 
   for (const [what, spoil, restore] of [
-    [
-      'that others may use',
-      (control: string) => chmod(control, 0o755),
-      (control: string) => chmod(control, 0o700),
-    ],
+    ['that others may use', (control: string) => chmod(control, 0o755), (control: string) => chmod(control, 0o700)],
     [
       'that is a link',
       async (control: string) => {
@@ -157,7 +160,10 @@ suite('a command on the machine of the server', () => {
       const { server, run } = await startServer(t, {}, data);
       assert.match(server.stdout(), /commands on this machine cannot reach this server without an API key/);
       assert.equal((await run(['changes'])).code, 2);
-      assert.deepEqual((await readdir(join(data, 'control'))).filter((name) => name.endsWith('.sock')), []);
+      assert.deepEqual(
+        (await readdir(join(data, 'control'))).filter((name) => name.endsWith('.sock')),
+        [],
+      );
     });
   }
 
@@ -167,10 +173,12 @@ suite('a command on the machine of the server', () => {
     await mkdir(control, { recursive: true, mode: 0o700 });
     let asked = 0;
     const fake = createSocketServer((socket) => {
-      socket.on('error', () => {}).on('data', () => {
-        asked += 1;
-        socket.end(`${JSON.stringify({ ok: true, url: 'http://127.0.0.1:9', token: 'x', name: 'local:x' })}\n`);
-      });
+      socket
+        .on('error', () => {})
+        .on('data', () => {
+          asked += 1;
+          socket.end(`${JSON.stringify({ ok: true, url: 'http://127.0.0.1:9', token: 'x', name: 'local:x' })}\n`);
+        });
     }).listen(join(control, '1.sock'));
     await once(fake, 'listening');
     t.after(() => fake.close());
@@ -225,7 +233,10 @@ suite('a token for local commands', () => {
   const at = (start: number) => {
     let nowMs = start;
     const clock = { nowMs: () => nowMs };
-    return { clock, pass: (ms: number) => void (nowMs += ms) };
+    const pass = (ms: number): void => {
+      nowMs += ms;
+    };
+    return { clock, pass };
   };
 
   test('ends after five minutes, and is not that of another process', () => {
@@ -237,7 +248,13 @@ suite('a token for local commands', () => {
     assert.equal(other.find(token), null);
     const [, expires = '', rest = ''] = /^postern_lo_([0-9a-z]+)(\..*)$/.exec(token) ?? [];
     const later = (Number.parseInt(expires, 36) + 1_000_000).toString(36);
-    for (const forged of [`postern_lo_${later}${rest}`, 'postern_lo_', 'postern_lo_zzz..', `${token}x`, token.slice(0, -1)])
+    for (const forged of [
+      `postern_lo_${later}${rest}`,
+      'postern_lo_',
+      'postern_lo_zzz..',
+      `${token}x`,
+      token.slice(0, -1),
+    ])
       assert.equal(one.find(forged), null, forged);
     pass(5 * 60_000);
     assert.equal(one.find(token), null);
@@ -268,9 +285,17 @@ suite('a token for local commands', () => {
     t.after(() => server.close());
     const { port } = server.address() as { port: number };
     const send = fetchWith({ key: 'old', source: 'x', renew: async () => 'new' });
-    const init = { method: 'GET', headers: { authorization: 'Bearer old' }, signal: t.signal, redirect: 'error' } as const;
+    const init = {
+      method: 'GET',
+      headers: { authorization: 'Bearer old' },
+      signal: t.signal,
+      redirect: 'error',
+    } as const;
     const answers = [await send(`http://127.0.0.1:${port}/`, init), await send(`http://127.0.0.1:${port}/`, init)];
-    assert.deepEqual(answers.map(({ status }) => status), [200, 200]);
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      [200, 200],
+    );
     assert.deepEqual(seen, ['Bearer old', 'Bearer new', 'Bearer new']);
   });
 });

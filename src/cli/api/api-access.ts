@@ -3,7 +3,15 @@ import { type ParsedFlags, usage } from '../../lib/flags.ts';
 import type { CommandContext } from '../command.ts';
 import type { ApiKey } from './api-key.ts';
 import { serverKeyVariable } from './client-variables.ts';
-import { apiUrl, dataDirectory, findApiKey, isOnThisMachine, KEY_FILE, localAnswer, trustRootCa } from './connection.ts';
+import {
+  apiUrl,
+  dataDirectory,
+  findApiKey,
+  isOnThisMachine,
+  KEY_FILE,
+  localAnswer,
+  trustRootCa,
+} from './connection.ts';
 import type { TextSource } from './text-source.ts';
 
 export interface ApiAccess {

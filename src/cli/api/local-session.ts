@@ -30,10 +30,7 @@ export interface DataPlace {
 }
 
 /** Asks all servers with this data directory. Those of another user answer root only. */
-export async function localSessions(
-  { dataDir, isNamed }: DataPlace,
-  env: CommandContext['env'],
-): Promise<LocalAnswer> {
+export async function localSessions({ dataDir, isNamed }: DataPlace, env: CommandContext['env']): Promise<LocalAnswer> {
   const directory = controlDirectory(dataDir);
   try {
     const found = await openSockets(directory, null);

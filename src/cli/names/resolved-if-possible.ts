@@ -17,7 +17,12 @@ export async function resolvedIfPossible(
 ): Promise<RequestParts> {
   const unresolved = parts.path['edge_id'] === '' ? { ...parts, path: { ...parts.path, edge_id: 'EDGE' } } : parts;
   if (apiKey === null) return unresolved;
-  const transport = new Transport({ baseUrl: url, fetch: fetchWith(apiKey), apiKey: apiKey.key, retry: { maxRetries: 0 } });
+  const transport = new Transport({
+    baseUrl: url,
+    fetch: fetchWith(apiKey),
+    apiKey: apiKey.key,
+    retry: { maxRetries: 0 },
+  });
   try {
     return await resolveRequest(operation, parts, new Names(transport, context));
   } catch (error) {

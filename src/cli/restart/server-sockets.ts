@@ -27,10 +27,7 @@ export async function openSockets(directory: string, pid: string | null): Promis
  * Why a socket in this directory proves nothing about who is behind it; null: only its owner, and root, can put one there.
  * `isForRoot`: root may use the directory of another user.
  */
-export async function unsafeDirectory(
-  directory: string,
-  { isForRoot = false } = {},
-): Promise<string | null> {
+export async function unsafeDirectory(directory: string, { isForRoot = false } = {}): Promise<string | null> {
   const own = process.geteuid?.();
   // Windows has neither owners nor modes of this form.
   if (own === undefined) return null;

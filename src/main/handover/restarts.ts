@@ -124,5 +124,9 @@ export class Restarts {
 function localSession(server: RunningServer, isTls: boolean): LocalSessionReply {
   const token = server.localToken();
   if (token === null) return { ok: false, message: 'its setting local_commands is off' };
-  return { ok: true, url: `${isTls ? 'https' : 'http'}://${formatListenAddress(dialled(server.addresses.api))}`, ...token };
+  return {
+    ok: true,
+    url: `${isTls ? 'https' : 'http'}://${formatListenAddress(dialled(server.addresses.api))}`,
+    ...token,
+  };
 }

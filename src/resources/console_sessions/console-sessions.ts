@@ -25,7 +25,9 @@ const schema = Type.Object({
     description:
       'key: logged in with an API key. person: with OpenID Connect. local: with a link that a command on the machine of a node made without a key.',
   }),
-  name: Type.String({ description: 'Description or id of the API key; email address or subject of the person; local:NODE.' }),
+  name: Type.String({
+    description: 'Description or id of the API key; email address or subject of the person; local:NODE.',
+  }),
   api_key: reference(
     { kinds: ['api_key'] },
     Type.Union([refSchema, Type.Null()], { description: 'The API key; null for others.' }),
