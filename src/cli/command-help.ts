@@ -1,8 +1,8 @@
 import type { CommandSyntax, FlagGroup, SubcommandSyntax } from './command-syntax.ts';
 import { flagRow, helpList, helpTable, paragraph } from './help-table.ts';
 
-/** More flags than this are listed with their descriptions below them. */
-const LONG_LIST = 40;
+/** The flags of a command with more than this are listed with their descriptions below them. */
+const LONG_LIST = 100;
 
 /** The text of `postern COMMAND --help`; with the name of a subcommand, what concerns it. */
 export function commandHelp(syntax: CommandSyntax, word = ''): string {
@@ -48,10 +48,12 @@ export function flagGroups(
 }
 
 function flagSections(syntax: CommandSyntax, only: SubcommandSyntax | null): readonly string[] {
-  return flagGroups(syntax, only).map(({ title, flags, summary }) => {
+  const groups = flagGroups(syntax, only);
+  const listed = groups.flatMap(({ flags, summary }) => (summary === undefined ? flags : []));
+  const list = listed.length > LONG_LIST ? helpList : helpTable;
+  return groups.map(({ title, flags, summary }) => {
     if (summary !== undefined) return paragraph(summary);
-    const rows = flags.map(flagRow);
-    return `${title}:\n${rows.length > LONG_LIST ? helpList(rows) : helpTable(rows)}`;
+    return `${title}:\n${list(flags.map(flagRow))}`;
   });
 }
 

@@ -11,7 +11,7 @@ export type HelpRow = readonly [string, string];
 
 /** Two columns, the left one as wide as its texts, and at least `minWidth`. */
 export function helpTable(rows: readonly HelpRow[], minWidth = 0): string {
-  const width = Math.max(minWidth, leftWidth(rows));
+  const width = Math.max(minWidth, leftWidth(rows)) || INDENT - 2;
   const indent = ' '.repeat(width + 2);
   return rows
     .map(([left, right]) => {

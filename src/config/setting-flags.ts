@@ -2,6 +2,7 @@ import type { Flag } from '../lib/flags.ts';
 import { isJsonObject } from '../lib/json.ts';
 import { loadConfig } from './load.ts';
 import { flagOf, settingNames, settingOf } from './schema.ts';
+import { FIRST_SETTINGS, settingsInGroups } from './setting-groups.ts';
 
 /** A longer default, such as the list of dropped headers, would hide the description. */
 const MAX_DEFAULT_LENGTH = 60;
@@ -18,6 +19,19 @@ const CONFIG: Flag = {
 
 /** The flags that `loadConfig` understands. */
 export const settingFlags: readonly Flag[] = [CONFIG, ...settingNames.map(flagOfSetting)];
+
+/** The same for `postern server --help`: the ones that matter first, then the others in the groups of the reference page. */
+export function groupedSettingFlags(): readonly { readonly title: string; readonly flags: readonly Flag[] }[] {
+  const rest = settingNames.filter((name) => !FIRST_SETTINGS.includes(name));
+  return [
+    { title: 'Settings that matter first', flags: flagsOf([CONFIG.name, ...FIRST_SETTINGS]) },
+    ...settingsInGroups(rest).map(([title, names]) => ({ title, flags: flagsOf(names) })),
+  ];
+}
+
+function flagsOf(settings: readonly string[]): readonly Flag[] {
+  return settings.flatMap((setting) => settingFlags.find(({ name }) => name === flagOf(setting)) ?? []);
+}
 
 function flagOfSetting(name: string): Flag {
   const { description, usedFrom, kind } = settingOf(name);

@@ -51,7 +51,9 @@ test('every relative link of a packaged page leads to something in the package',
   assert.ok(packed.has('README.md') && packed.has('docs/README.md'));
   const isPacked = (path: string): boolean =>
     packed.has(path) || [...packed].some((file) => file.startsWith(`${path.replace(/\/$/, '')}/`));
-  const broken = links.filter(({ from, path }) => packed.has(from.replace(/:\d+$/, '')) && !isPacked(path));
+  // Pictures would be a third of the package. Its pages have a description in place of each.
+  const needed = links.filter(({ path }) => !/\.(png|svg)$/.test(path));
+  const broken = needed.filter(({ from, path }) => packed.has(from.replace(/:\d+$/, '')) && !isPacked(path));
   assert.deepEqual(broken, [], 'link to something inside the package, or add it to "files" in package.json');
 });
 

@@ -6,6 +6,7 @@ import { flagGroups, usageOf } from '../../src/cli/command-help.ts';
 import type { CommandSyntax, FlagGroup } from '../../src/cli/command-syntax.ts';
 import { flagDescription, flagText } from '../../src/cli/help-table.ts';
 import { CONNECTION } from '../../src/cli/shared-flags.ts';
+import { groupedSettingFlags } from '../../src/config/setting-flags.ts';
 import type { Flag } from '../../src/lib/flags.ts';
 import { COMMANDS } from '../../src/main/commands/command-list.ts';
 
@@ -57,7 +58,9 @@ function section(syntax: CommandSyntax): string {
     block(uses),
     ...(words.length === 0 ? [] : [['| subcommand | |', '|---|---|', ...words].join('\n')]),
     ...(command === 'api' ? [resourceTable()] : []),
-    ...flagGroups(syntax, null).map((group) => groupText(syntax, group)),
+    ...flagGroups(syntax, null)
+      .map((group) => groupText(syntax, group))
+      .filter((text) => text !== ''),
     ...notes
       .filter((note) => !AGENT_NOTES.includes(note))
       .map((note) => (note.includes('\n') ? block(note) : prose(note))),
@@ -71,7 +74,9 @@ function groupText({ name: command }: CommandSyntax, { title, flags, summary }: 
   if (title === RUN_GROUP.title) return 'And the [agent flags](#agent-flags).';
   if (summary !== undefined)
     return prose(summary.replace('; postern server --help lists them', '; [Configuration](configuration.md)'));
-  if (command === 'server' && title === 'Settings') return 'And every setting: [Configuration](configuration.md).';
+  if (command === 'server' && title === groupedSettingFlags()[0]?.title)
+    return 'And every setting: [Configuration](configuration.md).';
+  if (command === 'server' && title !== 'Flags') return '';
   return flagSection(title === 'Flags' ? '' : `${title}:`, flags);
 }
 

@@ -2,6 +2,7 @@ import { stringify } from 'yaml';
 import { DEFAULTS_FILE } from '../../src/config/load.ts';
 import { type FileEntry, readConfigText } from '../../src/config/read-file.ts';
 import { flagOf, settingNames, settingOf, variableOf } from '../../src/config/schema.ts';
+import { FIRST_SETTINGS, settingsInGroups } from '../../src/config/setting-groups.ts';
 import { readProgramFile } from '../../src/lib/program-files.ts';
 import type { DeclaredSetting } from '../../src/lib/settings/setting.ts';
 import { wrapText } from '../../src/lib/text/wrap-text.ts';
@@ -40,70 +41,10 @@ function defaultsFile(defaults: Map<string, FileEntry>): string {
   return `${[head.join('\n'), ...blocks].join('\n\n')}\n`;
 }
 
-/** The settings that nearly every server needs, in the order in which a reader meets them. */
-const FIRST = [
-  'data_dir',
-  'domain',
-  'edge_listen',
-  'edge_http_listen',
-  'acme',
-  'identity_host',
-  'tunnel_listen',
-  'api_listen',
-  'database_url',
-  'secret_key',
-];
-
-/** For a setting that no group names: a test rejects it in this project, and a module of others may have one. */
-const OTHER = 'Other settings';
-/** Groups of the page, each with the names or the beginnings of names of its settings. The longest one decides. */
-const GROUPS: readonly (readonly [title: string, names: readonly string[]])[] = [
-  [
-    'Data and roles',
-    ['data_dir', 'database_', 'secret_key', 'roles', 'sites', 'domain', 'region', 'api_key', 'authtoken'],
-  ],
-  ['API and console', ['api_', 'console_']],
-  [
-    'Listeners and proxies in front',
-    ['edge_listen', 'edge_http_listen', 'workers', 'trusted_proxies', 'proxy_protocol_from', 'edge_host_ports'],
-  ],
-  [
-    'Requests and headers',
-    ['ambiguous_paths', 'drop_request_headers', 'forwarded_header', 'request_id_header', 'hsts_'],
-  ],
-  ['Limits of the edge', ['edge_', 'rate_limit_keys']],
-  ['Upstreams', ['upstream_']],
-  ['Certificates', ['acme', 'certificate_file_dirs']],
-  ['Client certificates and lists of addresses', ['crl_', 'lists_', 'country_database']],
-  ['Logins', ['oidc_', 'oauth_', 'login_', 'password_', 'agent_issuer_allow_cidrs']],
-  ['Identity host and mail', ['identity_', 'smtp_url', 'mail_from']],
-  ['Tunnels', ['tunnel_', 'tcp_ports']],
-  ['Several nodes', ['node_name', 'peer_', 'tunnel_address']],
-  ['Events', ['events_']],
-  [
-    'Logs, history, metrics and traces',
-    ['log_level', 'access_log', 'request_history', 'history_', 'metrics_level', 'api_metrics_open', 'otel_'],
-  ],
-  ['Alerts', ['alert_']],
-  ['Stop', ['drain_delay', 'shutdown_timeout']],
-];
-
-function groupOf(setting: string): string {
-  const fits = GROUPS.flatMap(([title, names]) =>
-    names.filter((each) => setting.startsWith(each)).map((each) => ({ title, length: each.length })),
-  );
-  const best = fits.sort((one, other) => other.length - one.length)[0];
-  return best?.title ?? OTHER;
-}
-
 function referencePage(defaults: Map<string, FileEntry>): string {
-  const inGroups = Map.groupBy(settingNames, groupOf);
-  const missing = FIRST.find((setting) => !settingNames.some((each) => each === setting));
+  const missing = FIRST_SETTINGS.find((setting) => !settingNames.some((each) => each === setting));
   if (missing !== undefined) throw new Error(`there is no setting ${missing}`);
-  const groups = [...GROUPS.map(([title]) => title), OTHER].flatMap((title) => {
-    const settings = inGroups.get(title);
-    return settings === undefined ? [] : [[title, settings] as const];
-  });
+  const groups = settingsInGroups(settingNames);
   const head = `# Configuration
 
 <!-- Generated from src/config/ by "npm run generate". Do not edit. -->
@@ -124,7 +65,7 @@ A server runs without any setting. These are the ones that most servers change.
 
 | setting | default | meaning |
 |---|---|---|
-${FIRST.map((setting) => `| [\`${setting}\`](#${setting}) | ${shownDefault(setting, defaults)} | ${firstSentence(words(setting))} |`).join('\n')}
+${FIRST_SETTINGS.map((setting) => `| [\`${setting}\`](#${setting}) | ${shownDefault(setting, defaults)} | ${firstSentence(words(setting))} |`).join('\n')}
 
 ## All settings
 

@@ -40,7 +40,7 @@ const TUNNEL_TEXTS: Readonly<Record<TunnelCommandName, CommandText>> = {
 export const RUN_GROUP: FlagGroup = { title: 'Server and output', flags: runFlags };
 /** Notes of every command that runs an agent. */
 export const AGENT_NOTES: readonly string[] = [
-  'The address of the gateway comes from --server-addr, POSTERN_SERVER_ADDR, or server_addr in the configuration file. The agent token comes from --authtoken-file, --authtoken, POSTERN_AUTHTOKEN, or authtoken in the configuration file. For a server on this machine, the agent also finds the token (first-authtoken) and the CA of the server in POSTERN_DATA_DIR or ./postern-data. A ./postern-agent.yaml that --config does not name gets no secret from elsewhere for its server_addr or by its root_cas, nor does a server by a CA that only ./postern-data vouches for, unless you agree on a terminal.',
+  'The address of the gateway comes from --server-addr, POSTERN_SERVER_ADDR, or server_addr in the configuration file. The agent token comes from --authtoken-file, --authtoken, POSTERN_AUTHTOKEN, or authtoken in the configuration file. For a server on this machine, the agent also finds the token (first-authtoken) and the CA of the server in POSTERN_DATA_DIR or ./postern-data. A ./postern-agent.yaml or ./postern-data that happens to be in this folder may belong to somebody else. So a token or password from elsewhere is not sent to a server that only they name, unless you agree on a terminal: name the file with --config, or the folder with POSTERN_DATA_DIR.',
   'Ctrl-C stops the agent after open requests finish; a second Ctrl-C stops it immediately.',
 ];
 const CONTAINER_LABELS =

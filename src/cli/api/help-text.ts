@@ -22,12 +22,17 @@ export const API_SYNTAX: CommandSyntax = {
   exitCodes: API_EXIT_CODES,
 };
 
+/** A list of more fields leaves out those inside of objects, except of objects with few. */
+const LONG_LIST = 60;
+/** Flags of such an object: the object itself and two fields. */
+const SHORT_OBJECT = 3;
+
 const EXIT_CODES = `Exit codes:\n${helpTable(Object.entries(API_EXIT_CODES))}`;
 
 export function overviewHelp(resources: readonly ApiResource[]): string {
   const rows = resources.map(({ name, aliases, description }): HelpRow => {
     const also = aliases.length === 0 ? '' : ` (also: ${aliases.join(', ')})`;
-    return [name, `${description}${also}`];
+    return [name, `${firstSentence(description)}${also}`];
   });
   return [
     'Usage: postern api RESOURCE VERB [FLAGS]',
@@ -55,7 +60,7 @@ export function operationHelp(operation: OperationDescription): string {
   const groups = [
     ['Identifiers (the last one also works without its flag)', flags.filter(({ target }) => target.in === 'path')],
     ['Filters', flags.filter(({ target }) => target.in === 'query')],
-    ['Fields', flags.filter(({ target }) => target.in === 'body')],
+    ['Fields', shownFields(flags)],
     ['Flags', flags.filter(({ target }) => target.in === 'command')],
   ] as const;
   const sections = groups
@@ -67,11 +72,40 @@ export function operationHelp(operation: OperationDescription): string {
 ${paragraph(sentences.map((text) => `${text?.replace(/\.$/, '')}.`).join(' '))}
 
 ${sections.join('\n\n')}
-
+${nestedNote(flags)}
 Example:
   ${exampleOf(operation, flags)}
 
 ${EXIT_CODES}`;
+}
+
+/** Fields of a route's modules would fill ten screens. The help of each module has them. */
+function shownFields(flags: readonly ApiFlag[]): readonly ApiFlag[] {
+  const fields = flags.filter(({ target }) => target.in === 'body');
+  if (fields.length <= LONG_LIST) return fields;
+  const inside = Map.groupBy(fields, objectOf);
+  return fields.filter((field) => (inside.get(objectOf(field)) ?? []).length <= SHORT_OBJECT || depthOf(field) === 1);
+}
+
+function nestedNote(flags: readonly ApiFlag[]): string {
+  const shown = new Set(shownFields(flags));
+  const hidden = flags.find((flag) => flag.target.in === 'body' && !shown.has(flag));
+  if (hidden === undefined) return '';
+  const module = kebab(objectOf(hidden));
+  return `\n${paragraph(`The fields of each object are flags too, such as --${hidden.name}. The help of the module describes them: postern api ${module} replace --help.`)}\n`;
+}
+
+function objectOf({ target }: ApiFlag): string {
+  return target.in === 'body' ? (target.path[0] ?? '') : '';
+}
+
+function depthOf({ target }: ApiFlag): number {
+  return target.in === 'body' ? target.path.length : 1;
+}
+
+/** `api --help` lists what each resource is; the help of the resource has the rest. */
+function firstSentence(text: string): string {
+  return /^.*?[.](?= [A-Z]|$)/s.exec(text)?.[0] ?? text;
 }
 
 function commandOf(operation: OperationDescription): string {

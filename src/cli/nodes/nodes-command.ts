@@ -2,7 +2,7 @@ import { listSyntax } from '../api/list-syntax.ts';
 import type { Command } from '../command.ts';
 
 const ABOUT =
-  'Lists the servers of this installation: name, status, version, agents and tunnels. A node that was lost is listed for ten minutes.';
+  'Lists the nodes of this installation: name, status, version, agents and tunnels. A node that was lost is listed for ten minutes.';
 
 /** A short form of one API command. */
 export function createNodesCommand(api: Command): Command {

@@ -25,8 +25,8 @@ export interface HttpsEdge {
   readonly metadata: string;
   /**
    * Hosts and ports of the edge, each "host:port" such as "app.example.com:443". A host may start with "*.", which
-   * matches one label. A host belongs to one edge, regardless of the port. The port is 443 or the listen port of
-   * the edge.
+   * matches one label. A host belongs to one edge, regardless of the port. The port is 443, a port of the setting
+   * edge_listen, or one of edge_host_ports.
    */
   readonly hostports: readonly string[];
   /** Configures TLS termination at the edge. Null if not set. */
@@ -44,8 +44,8 @@ export interface HttpsEdgeCreate {
   readonly metadata?: string | undefined;
   /**
    * Hosts and ports of the edge, each "host:port" such as "app.example.com:443". A host may start with "*.", which
-   * matches one label. A host belongs to one edge, regardless of the port. The port is 443 or the listen port of
-   * the edge.
+   * matches one label. A host belongs to one edge, regardless of the port. The port is 443, a port of the setting
+   * edge_listen, or one of edge_host_ports.
    */
   readonly hostports?: readonly string[] | undefined;
   /** Configures TLS termination at the edge. */
@@ -70,8 +70,8 @@ export interface HttpsEdgeUpdate {
   readonly metadata?: string | undefined;
   /**
    * Hosts and ports of the edge, each "host:port" such as "app.example.com:443". A host may start with "*.", which
-   * matches one label. A host belongs to one edge, regardless of the port. The port is 443 or the listen port of
-   * the edge.
+   * matches one label. A host belongs to one edge, regardless of the port. The port is 443, a port of the setting
+   * edge_listen, or one of edge_host_ports.
    */
   readonly hostports?: readonly string[] | undefined;
   /** Configures TLS termination at the edge. */

@@ -313,7 +313,7 @@ export const COMMANDS: readonly CommandRow[] = [
   {
     name: 'nodes',
     part: 'Traffic and people',
-    summary: 'list the servers of this installation',
+    summary: 'list the nodes of this installation',
     load: async () => {
       const [{ createNodesCommand }, api] = await Promise.all([
         import('../../cli/nodes/nodes-command.ts'),

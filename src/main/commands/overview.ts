@@ -13,6 +13,13 @@ interface NamedCommand {
 
 const EXIT_USAGE = 2;
 
+const EXAMPLES = `Examples:
+  postern up app.localhost --to 3000   publish port 3000 on this machine, to try it
+  sudo postern up app.example.com --to 3000 --email you@example.com
+                                       publish it on a server with a domain
+  postern http 3000                    publish it through an agent
+  postern status                       show what is served, and what is wrong`;
+
 /** The list of commands, for `--help` and for a command line without one. */
 export function overview(commands: readonly NamedCommand[], name: string | undefined, context: CommandContext): number {
   const isAsked = name === 'help' || name === '--help' || name === '-h';
@@ -27,6 +34,7 @@ export function overview(commands: readonly NamedCommand[], name: string | undef
   const text = [
     `Postern ${programVersion()}: self-hosted ingress`,
     'Usage: postern COMMAND [FLAGS]',
+    EXAMPLES,
     ...Array.from(
       parts,
       ([part, rows]) =>

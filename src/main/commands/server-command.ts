@@ -7,7 +7,7 @@ import { switchFlag } from '../../cli/shared-flags.ts';
 import { foreignApiUrl } from '../../config/foreign-api-url.ts';
 import { loadConfig } from '../../config/load.ts';
 import { printConfig } from '../../config/print.ts';
-import { settingFlags } from '../../config/setting-flags.ts';
+import { groupedSettingFlags } from '../../config/setting-flags.ts';
 import { shownSettings } from '../../config/shown-settings.ts';
 import { isOn } from '../../lib/flags.ts';
 import { serviceManager } from '../../lib/process/service-manager.ts';
@@ -29,7 +29,7 @@ const SYNTAX: CommandSyntax = {
   about:
     'Starts the server. Each setting is a flag, an environment variable and a line of the YAML file: --data-dir is POSTERN_DATA_DIR and data_dir. Flags override variables, variables override the file, and the file overrides the defaults. In flags and variables, separate the items of a list with commas.',
   flags: [switchFlag('print-config', 'Print the effective settings and their sources, with secrets masked, and exit.')],
-  groups: [{ title: 'Settings', flags: settingFlags }],
+  groups: groupedSettingFlags(),
   exitCodes: { 0: 'stopped', 1: 'failed', 2: INVALID_USAGE, ...SETTINGS_EXIT_CODE },
 };
 

@@ -58,12 +58,12 @@ export const loginSettings = {
   login_maximum_duration: declared(duration('seconds', 0, MAX_UINT32), {
     default: 2_592_000,
     description:
-      'Seconds after which people must log in again even if active, on routes whose login module has maximum_duration 0. Default: 30 days. 0: no limit.',
+      'Seconds after which people must log in again even if active, on routes whose login module has maximum_duration 0. 0: no limit.',
   }),
   login_inactivity_timeout: declared(duration('seconds', 0, MAX_UINT32), {
     default: 604_800,
     description:
-      'Seconds of inactivity after which people must log in again, on routes whose login module has inactivity_timeout 0. Default: 7 days. 0: no limit.',
+      'Seconds of inactivity after which people must log in again, on routes whose login module has inactivity_timeout 0. 0: no limit.',
   }),
   login_retention_days: declared(duration('days', 1, 3650), {
     default: 90,

@@ -25,7 +25,7 @@ export const httpsEdges = defineResource({
       default: [],
       maxItems: 1000,
       description:
-        'Hosts and ports of the edge, each "host:port" such as "app.example.com:443". A host may start with "*.", which matches one label. A host belongs to one edge, regardless of the port. The port is 443 or the listen port of the edge.',
+        'Hosts and ports of the edge, each "host:port" such as "app.example.com:443". A host may start with "*.", which matches one label. A host belongs to one edge, regardless of the port. The port is 443, a port of the setting edge_listen, or one of edge_host_ports.',
     }),
   }),
   example: { description: 'the shop', hostports: ['shop.example.com:443'] },

@@ -60,9 +60,9 @@ export function SignInPage() {
             aria-describedby="api_key-hint"
           />
           <span class="hint" id="api_key-hint">
-            The first start printed a key if it was in a terminal, and otherwise wrote it to <code>first-api-key</code>{' '}
-            in the data directory. <code>postern open</code> on the server's machine logs you in with it. The console
-            offers what the scopes of the key allow.
+            The first start of the server wrote a key to <code>first-api-key</code> in the data directory.{' '}
+            <code>postern open</code> on the server's machine logs you in with it. The console offers what the scopes of
+            the key allow.
           </span>
         </div>
         <button type="submit" class={config.data?.oidc === true ? '' : 'primary'} disabled={isBusy}>
