@@ -329,6 +329,14 @@ export const howToPlans: Readonly<Record<string, Plan>> = {
       { run: /^postern_cr_\S+$/m },
     ],
   },
+  'docs/how-to/set-up-an-app-behind-postern.md': {
+    setup: ownEdge('sync.example.com'),
+    blocks: [
+      { run: /\+ Host header localhost/ },
+      { run: /the upstream gets[\s\S]*\+ host: localhost[\s\S]*x-forwarded-host: sync\.example\.com/ },
+      { run: /- Host header localhost/ },
+    ],
+  },
   'docs/how-to/reach-a-tcp-service.md': {
     setup: postern,
     blocks: [

@@ -51,7 +51,7 @@ const SYNTAX: CommandSyntax = {
     'postern edge app.example.com --to 127.0.0.1:3000',
     'postern edge app.example.com --to 3000 --login --allow-groups ops',
     'postern edge staging.example.com --to 3000 --password',
-    'postern edge notebook.example.com --to 8888 --host-header localhost --only 192.0.2.0/24',
+    'postern edge sync.example.com --to 8384 --host-header localhost --only 192.0.2.0/24',
     'postern edge app.localhost:7443/admin --to 3000 --dry-run',
   ],
   exitCodes: {
