@@ -43,6 +43,7 @@ test('names that the edge or another module sets are refused, in any case', () =
 test('a request keeps its user agent and its host, and what the edge says about the client is not added', () => {
   for (const name of ['user-agent', 'X-Forwarded-For', 'x-forwarded-anything', 'forwarded', 'x-real-ip'])
     assert.equal(problems(requestHeaders, { [name]: 'x' }).length, 1, name);
+  assert.match(problems(requestHeaders, { 'x-real-ip': 'x' })[0] ?? '', /in X-Forwarded-For, .* Let the service read/);
   assert.equal(problems(requestHeaders, {}, ['user-agent']).length, 1);
   assert.deepEqual(problems(requestHeaders, {}, ['x-forwarded-for', 'X-Forwarded-Host']), []);
   assert.match(problems(requestHeaders, {}, ['Host'])[0] ?? '', /add "host" to replace it/);

@@ -29,7 +29,8 @@ export const requestHeaders = defineModule({
 const objection: Objection = (name, act, { add }) => {
   if (name === 'user-agent') return 'must not contain "user-agent": it says which program the visitor uses';
   const isForwarded = name.startsWith('x-forwarded-') || name === 'forwarded' || name === 'x-real-ip';
-  if (isForwarded && act === 'add') return `must not contain "${name}": the edge sets it, and "remove" can remove it`;
+  if (isForwarded && act === 'add')
+    return `must not contain "${name}": only the edge says where a request comes from, in X-Forwarded-For, X-Forwarded-Host and X-Forwarded-Proto. Let the service read these`;
   const replacesHost = Object.keys(add).some((each) => each.toLowerCase() === 'host');
   if (name === 'host' && act === 'remove' && !replacesHost)
     return 'must not contain "host", which every request needs: add "host" to replace it';
