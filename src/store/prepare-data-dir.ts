@@ -1,4 +1,6 @@
+import { existsSync, lchownSync, lstatSync, readdirSync, statSync } from 'node:fs';
 import { access, constants } from 'node:fs/promises';
+import { join } from 'node:path';
 import { failureCode } from '../lib/error-text.ts';
 import { makeDirectories } from '../lib/process/make-directories.ts';
 import { storeErrors } from './errors.ts';
@@ -22,5 +24,21 @@ export async function prepareDataDir(path: string): Promise<void> {
         ? `cannot use the data directory ${path}: its file system is mounted read-only. A server that ran goes on, but none can start there. Mount it read-write after you have checked its disk`
         : `cannot use the data directory ${path} (${why}). Set another with data_dir (POSTERN_DATA_DIR)`;
     throw storeErrors.create('ERR_POSTERN_DATA_DIR', message, { cause });
+  }
+}
+
+/**
+ * Files that root makes in the data directory of a service would be closed to the service: systemd gives it the
+ * directory, and does not look at the files as long as the directory has the right owner. Another name of a file (a hard
+ * link) may be anybody's.
+ */
+export function giveToOwner(path: string): void {
+  if (process.getuid?.() !== 0 || !existsSync(path)) return;
+  const { uid, gid } = statSync(path);
+  if (uid === 0) return;
+  for (const name of readdirSync(path)) {
+    const file = join(path, name);
+    const found = lstatSync(file);
+    if (found.uid === 0 && (found.isDirectory() || (found.isFile() && found.nlink === 1))) lchownSync(file, uid, gid);
   }
 }

@@ -13,19 +13,21 @@ import { ProblemIndex } from '../../snapshot/problems/problem-index.ts';
 import { backupStore } from '../../store/backup/backup-store.ts';
 import { restoreStore } from '../../store/backup/restore-store.ts';
 import type { StoreLocation } from '../../store/offline/store-location.ts';
+import { giveToOwner } from '../../store/prepare-data-dir.ts';
 import { rotateKey } from '../../store/rotate-key.ts';
 import { openApi } from '../api.ts';
 import { openStore } from '../open-store.ts';
 
 /** The `store` commands on the store that the settings name. */
 export const storePorts: StorePorts = {
-  backup: (config, file, passphrase) => {
-    return backupStore({
-      source: storeLocation(config),
-      file,
-      ...(passphrase !== null && { withKey: { passphrase } }),
-    });
-  },
+  backup: (config, file, passphrase) =>
+    inDataDir(config, () =>
+      backupStore({
+        source: storeLocation(config),
+        file,
+        ...(passphrase !== null && { withKey: { passphrase } }),
+      }),
+    ),
   restore: async (config, file, { replace, passphrase }) => {
     let typed: Promise<string> | null = null;
     const once = (): Promise<string> => {
@@ -33,12 +35,23 @@ export const storePorts: StorePorts = {
       return typed;
     };
     const { tryBackup } = await import('./try-backup.ts');
-    await tryBackup(config, file, once);
-    return restoreStore({ target: storeLocation(config), file, replace, passphrase: once });
+    return inDataDir(config, async () => {
+      await tryBackup(config, file, once);
+      return restoreStore({ target: storeLocation(config), file, replace, passphrase: once });
+    });
   },
-  rotateKey: (config) => rotateKey({ target: storeLocation(config) }),
-  createKey,
+  rotateKey: (config) => inDataDir(config, () => rotateKey({ target: storeLocation(config) })),
+  createKey: (config, key) => inDataDir(config, () => createKey(config, key)),
 };
+
+/** Root runs these commands for a service, which has a user of its own. */
+async function inDataDir<Result>({ data_dir: dataDir }: Config, run: () => Promise<Result>): Promise<Result> {
+  try {
+    return await run();
+  } finally {
+    giveToOwner(dataDir);
+  }
+}
 
 /** Through the same code as the first key, on a store opened only for this. */
 async function createKey(

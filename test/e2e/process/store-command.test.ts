@@ -1,6 +1,7 @@
 // Own process: takes long, so it starts first.
 import assert from 'node:assert/strict';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { spawnSync } from 'node:child_process';
+import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { type PosternProcess, startPostern, startServerProcess } from '../../support/server-process.ts';
@@ -8,6 +9,8 @@ import { tempDir } from '../../support/temp-dir.ts';
 
 /** A process that does not end must fail the test, not hang it. */
 const TIMEOUT_MS = 240_000;
+/** Nobody. */
+const SERVICE_USER = 65_534;
 const KEY = `preset-${'k'.repeat(32)}`;
 const PASSPHRASE = 'correct horse battery staple';
 
@@ -68,6 +71,27 @@ async function stop(server: PosternProcess): Promise<void> {
 }
 
 suite('postern store', { timeout: TIMEOUT_MS }, () => {
+  test('as root, leaves the data directory of a service to the user of the service', {
+    skip: process.getuid?.() === 0 ? false : 'only root can give files to another user',
+  }, async (t) => {
+    const { dataDir, server } = await filledServer(t);
+    await stop(server);
+    const file = join(dataDir, '..', 'backup');
+    const chowned = spawnSync('chown', ['--recursive', `${SERVICE_USER}:${SERVICE_USER}`, dataDir]);
+    assert.equal(chowned.status, 0);
+    for (const args of [['backup', file], ['restore', file, '--replace'], ['rotate-key'], ['create-key']]) {
+      const command = await store(t, dataDir, args);
+      assert.equal(command.code, 0, command.stderr());
+      const names = await readdir(dataDir);
+      const owners = await Promise.all(names.map(async (name) => [name, (await stat(join(dataDir, name))).uid]));
+      assert.deepEqual(
+        owners.filter(([, uid]) => uid !== SERVICE_USER),
+        [],
+        args.join(' '),
+      );
+    }
+  });
+
   test('beside a running server and after it, on one store', async (t) => {
     const { dataDir, server } = await filledServer(t);
     const file = join(dataDir, '..', 'backup');
