@@ -38,6 +38,7 @@ suite('the how-to guides, followed one after another', () => {
     const [backup, restore] = shellBlocks('docs/how-to/move-to-postgresql.md').map(({ text }) => text);
     const terminal = reader.terminal();
     try {
+      await terminal.run('postern() { node bin/postern.mjs "$@"; }');
       await terminal.run('node bin/postern.mjs api https-edges create --hostports moved.localhost:7443');
       await terminal.run(backup ?? 'false');
       await terminal.run(restore?.replace(/postgres:\/\/\S+/, database.url) ?? 'false');
