@@ -31,9 +31,9 @@ public class Crud {
     HttpsEdge updated = edges.httpsEdgesUpdate(edge, "2", null, null, new HttpsEdgeUpdate().description("changed"));
     expect(updated.getDescription().equals("changed"), "the update");
     expect(updated.getHostports().equals(Collections.singletonList("java.localhost:443")), "the hosts");
-    expect(edges.httpsEdgesList("2", 100, null, null).getHttpsEdges().size() == 1, "the list");
+    expect(edges.httpsEdgesList("2", 100, null, null, null, null, null).getHttpsEdges().size() == 1, "the list");
     EventDestinationsApi destinations = new EventDestinationsApi(client);
-    expect(destinations.eventDestinationsList("2", null, null, null).getEventDestinations().isEmpty(), "the destinations");
+    expect(destinations.eventDestinationsList("2", null, null, null, null, null, null).getEventDestinations().isEmpty(), "the destinations");
     compression.httpsEdgeRoutesCompressionDelete(edge, route, "2", null, null);
     edges.httpsEdgesDelete(edge, "2", null, null);
     try {

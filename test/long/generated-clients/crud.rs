@@ -32,8 +32,8 @@ async fn main() {
     let change = HttpsEdgeUpdate { description: Some("changed".into()), ..HttpsEdgeUpdate::default() };
     let updated = https_edges_update(&config, &edge.id, "2", None, None, Some(change)).await.unwrap();
     assert_eq!((updated.description.as_str(), updated.hostports[0].as_str()), ("changed", "rust.localhost:443"));
-    assert_eq!(https_edges_list(&config, "2", Some(100), None, None).await.unwrap().https_edges.len(), 1);
-    assert!(event_destinations_list(&config, "2", None, None, None).await.unwrap().event_destinations.is_empty());
+    assert_eq!(https_edges_list(&config, "2", Some(100), None, None, None, None, None).await.unwrap().https_edges.len(), 1);
+    assert!(event_destinations_list(&config, "2", None, None, None, None, None, None).await.unwrap().event_destinations.is_empty());
     https_edge_routes_compression_delete(&config, &edge.id, &route.id, "2", None, None).await.unwrap();
     https_edges_delete(&config, &edge.id, "2", None, None).await.unwrap();
     match https_edges_get(&config, &edge.id, "2", None).await {
