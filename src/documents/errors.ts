@@ -56,7 +56,7 @@ export const documentErrors = errorTable({
   ERR_POSTERN_NOT_PENDING: {
     status: 409,
     explanation:
-      'The change does not wait for a confirmation, or no longer: it was confirmed or reverted. GET /changes shows what happened.',
+      'The change does not wait for a confirmation, or no longer: it was confirmed or reverted. `postern changes` and GET /changes show what happened.',
   },
   ERR_POSTERN_CANNOT_UNDO: {
     status: 409,

@@ -100,7 +100,10 @@ function notPending(why: 'gone' | 'early' | 'late'): Error {
     early: 'the time for the confirmation is not over yet',
     late: 'the time for the confirmation is over, and the server reverts the change now',
   }[why];
-  return documentErrors.create('ERR_POSTERN_NOT_PENDING', `${text}. GET /changes shows what happened`);
+  return documentErrors.create(
+    'ERR_POSTERN_NOT_PENDING',
+    `${text}. "postern changes" and GET /changes show what happened`,
+  );
 }
 
 export function notFound(catalog: Catalog, kind: string, id: string): Error {

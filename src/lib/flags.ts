@@ -61,11 +61,16 @@ export function parseFlags(args: readonly string[], known: readonly Flag[], rule
   const byName = new Map(known.flatMap((flag) => [flag.name, ...(flag.aliases ?? [])].map((name) => [name, flag])));
   const values = new Map<string, string[]>();
   const positionals: string[] = [];
+  let before: Flag | null = null;
   for (const token of flagTokens(args, byName)) {
+    // `--enabled false` would switch it on, and take the word for an argument.
+    if (token.kind === 'positional' && before !== null && ANSWER.test(token.value)) throw notAValue(before);
+    before = null;
     if (token.kind === 'positional') positionals.push(token.value);
     if (token.kind !== 'option') continue;
     const flag = lookUp(token, byName, rules);
     const value = flag.kind === 'switch' ? switchValue(flag, token) : givenValue(flag, token);
+    if (flag.kind === 'switch' && token.value === undefined) before = flag;
     if (value === null) continue;
     const earlier = values.get(flag.name) ?? [];
     if (earlier.length > 0 && !isRepeatable(flag)) throw usage(`--${flag.name} is given twice`);
@@ -107,13 +112,19 @@ function lookUp({ name, rawName }: FlagToken, known: ReadonlyMap<string, Flag>, 
   throw usage(`unknown flag ${rawName}.${didYouMean(rawName, names)} ${command} --help lists the flags`);
 }
 
+const ANSWER = /^(?:true|false|yes|no|on|off|maybe)$/i;
+
+function notAValue({ name }: Flag): Error {
+  return usage(`--${name} is on or off and takes no value: use --${name} or --no-${name}`);
+}
+
 /** Null for an empty value, which means unset, as in every source of settings. */
 function switchValue(flag: Flag, { name, value }: FlagToken): string | null {
   const isNegated = name !== flag.name && name.startsWith('no-');
   if (value === undefined) return String(!isNegated);
   if (value === '' && !isNegated) return null;
   if (isNegated || (value !== 'true' && value !== 'false')) {
-    throw usage(`--${flag.name} takes no value: use --${flag.name} or --no-${flag.name}`);
+    throw notAValue(flag);
   }
   return value;
 }

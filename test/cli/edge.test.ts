@@ -148,6 +148,8 @@ suite('postern edge', () => {
       [2, /letters outside of ASCII: write xn--bcher-kva\.example\.com/, ['bücher.example.com', '--to', '1']],
       [2, /"127\.0\.0\.1" is an IP address: use a host name/, ['127.0.0.1', '--to', '1']],
       [2, /"a_\.example\.com" is not a host name/, ['a_.example.com', '--to', '1']],
+      [2, /edge takes a host and no "create": postern edge app\.example\.com --to 3000/, ['create', '--to', '3000']],
+      [2, /edge takes a host and no "create"/, ['create', 'a.example.com', '--to', '3000']],
       [2, /needs --client-id/, ['a.example.com', '--to', '1', '--oidc', 'https://x']],
       [2, /exclude each other/, ['a.example.com', '--to', '1', '--login', '--oidc', 'https://x']],
       [2, /requires names of groups/, ['a.example.com', '--to', '1', '--login', '--allow-groups', 'ops,']],
@@ -249,8 +251,9 @@ suite('postern edge with passwords, addresses and a Host header', () => {
     await writeFile(empty, '\n');
     const rows: readonly (readonly [RegExp, readonly string[]])[] = [
       [/--password asks on a terminal, and there is none: use --password-file/, ['--password']],
-      [/--password takes no value/, ['--password=hunter2hunter2']],
+      [/--password is on or off and takes no value/, ['--password=hunter2hunter2']],
       [/takes one host/, ['--password', 'hunter2hunter2']],
+      [/--password is on or off and takes no value/, ['--password', 'off']],
       [/the file is empty/, ['--password-file', empty]],
       [/--username needs --password/, ['--username', 'ana']],
       [/--username takes a name without a colon/, ['--password-file', password, '--username', 'a:b']],

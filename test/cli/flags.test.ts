@@ -182,6 +182,7 @@ suite('misspelled words', () => {
     for (const word of words) assert.match(await refusal(word, 'list'), /Did you mean "https-edges"/, word);
     for (const word of ['edge-routes', 'edges/https/{edge_id}/routes'])
       assert.match(await refusal(word, 'list'), /Did you mean "https-edge-routes"/, word);
+    assert.match(await refusal('certificates', 'list'), /Did you mean "tls-certificates"/);
     assert.match(await refusal('agent-tokens', 'list'), /Did you mean "credentials"/);
     assert.match(await refusal('https-edges', 'creat'), /Did you mean "create"/);
     assert.match(await refusal('https-edges', 'create', '--hostport', 'x'), /Did you mean "--hostports"/);

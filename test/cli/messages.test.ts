@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
+import { writeFile } from 'node:fs/promises';
 import { createServer as createHttpServer } from 'node:http';
+import { join } from 'node:path';
 import { after, suite, test } from 'node:test';
 import { createServer } from 'node:tls';
 import { issue } from '../edge/tls/test-authority.ts';
+import { tempDir } from '../support/temp-dir.ts';
 import { TestWorld } from '../support/test-world.ts';
 import { listening } from './doctor-world.ts';
 import { operatorEnv, runCommand } from './run-command.ts';
@@ -50,7 +53,44 @@ test('commands name the address when the API of another program answers', async 
   }
 });
 
+test('an address where nothing listens says so, and what to do', async () => {
+  const url = 'http://127.0.0.1:9';
+  for (const command of [...COMMANDS, ['requests'], ['search', 'x']]) {
+    const { code, stderr } = await runCommand([...command, '--api-url', url], { env: operatorEnv(world) });
+    assert.equal(code, 3, stderr);
+    assert.match(stderr, /^postern: cannot reach http:\/\/127\.0\.0\.1:9: /);
+    assert.match(
+      stderr,
+      command[0] === 'api'
+        ? /hint +check that the server runs and listens at http:\/\/127\.0\.0\.1:9, or set another address with --api-url/
+        : /Nothing listens there: start the server, or name another address with --api-url or POSTERN_CLI_API_URL$/m,
+    );
+  }
+  const health = await runCommand(['health', '--api-listen', '127.0.0.1:9'], { env: {} });
+  assert.equal(health.code, 1);
+  assert.match(
+    health.stderr,
+    /^postern: no answer from 127\.0\.0\.1:9: .*\. Nothing listens there: start the server, or correct api_listen$/m,
+  );
+});
+
 suite('a key that is rejected', () => {
+  test('the message begins with the address, and names the flag or the file that the key came from', async () => {
+    const folder = await tempDir({ after });
+    const file = join(folder, 'first-api-key');
+    await writeFile(file, 'x'.repeat(40));
+    for (const command of COMMANDS)
+      for (const [source, args, env] of [
+        [`--api-key-file ${file}`, ['--api-key-file', file], {}],
+        [`the file ${file}`, [], { POSTERN_DATA_DIR: folder }],
+      ] as const) {
+        const { code, stderr } = await runCommand([...command, '--api-url', world.baseUrl, ...args], { env });
+        assert.equal(code, 1, stderr);
+        assert.ok(stderr.startsWith(`postern: ${world.baseUrl}: `), stderr);
+        assert.ok(stderr.includes(`the key came from ${source}; set another with --api-key-file`), stderr);
+      }
+  });
+
   test('the message names where the key came from, and how to set another', async () => {
     for (const command of COMMANDS) {
       const { code, stderr } = await runCommand(command, {

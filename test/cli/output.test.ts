@@ -182,7 +182,10 @@ suite('a failure', () => {
   test("a wrong key is a 401 that names the key's origin", async () => {
     const { code, stderr } = await api(['https-edges', 'list'], { env: { POSTERN_CLI_API_KEY: 'wrong'.repeat(8) } });
     assert.equal(code, 1);
-    assert.match(stderr, /\(401\)[\s\S]*the key came from POSTERN_CLI_API_KEY/);
+    assert.match(
+      stderr,
+      /^postern: http:\/\/127\.0\.0\.1:\d+: [\s\S]*\(401\)[\s\S]*the key came from POSTERN_CLI_API_KEY/,
+    );
     assert.doesNotMatch(stderr, /wrongwrong/);
   });
 
@@ -206,7 +209,7 @@ suite('the key', () => {
     const file = join(folder, 'key');
     await writeFile(file, `${TEST_API_KEY}\n`);
     const fromFile = await api([...list, '--api-key-file', file], { env: { POSTERN_CLI_API_KEY: '' } });
-    assert.match(fromFile.stderr, new RegExp(`key from the file ${file}`));
+    assert.match(fromFile.stderr, new RegExp(`key from --api-key-file ${file}`));
     assert.equal(fromFile.code, 0);
     const data = join(folder, 'data');
     await mkdir(data);

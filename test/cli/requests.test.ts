@@ -43,6 +43,18 @@ suite('postern requests', () => {
       JSON.parse(only.stdout).requests.map(({ id }: { id: string }) => id),
       [refused.id],
     );
+    const { body: edge } = await world.api('POST', '/edges/https', { hostports: ['named.example.com:443'] });
+    const { body: route } = await world.api('POST', `/edges/https/${edge.id}/routes`, {
+      match_type: 'path_prefix',
+      match: '/shop',
+    });
+    const ofRoute = recorded({ path: '/of-route', routeId: route.id });
+    history.record(ofRoute);
+    const named = await postern('requests', '--route', 'named.example.com/shop', '-o', 'json');
+    assert.deepEqual(
+      JSON.parse(named.stdout).requests.map(({ id }: { id: string }) => id),
+      [ofRoute.id],
+    );
     assert.deepEqual((await postern('requests', '--host', 'none.example')).stderr, 'none\n');
   });
 
@@ -91,6 +103,10 @@ suite('postern requests', () => {
       [['requests', '--limit', '0'], /--limit must be/],
       [['requests', 'tail', '--count', 'x'], /--count must be/],
       [['requests', '--since', 'soon'], /--since takes/],
+      [
+        ['requests', '--route', 'none.example.com/x'],
+        /--route: no route is named none\.example\.com\/x\. "postern status" lists/,
+      ],
     ] as const) {
       const { code, stderr } = await postern(...args);
       assert.equal(code, 2, args.join(' '));

@@ -543,7 +543,7 @@ const badValues: readonly BadValue[] = [
     body: () => ({ scopes: ['edges:wirte'] }),
     status: 400,
     field: '/scopes',
-    says: 'try edges:write',
+    says: 'Did you mean "edges:write"? Scopes: ',
   },
   {
     title: 'a key with a scope twice',

@@ -24,7 +24,7 @@ export const responseHeaders: Readonly<Record<string, HeaderObject>> = {
       'Present if the returned edge or route rejects all traffic because an enabled module cannot be prepared: the module, a colon and the cause. Several are separated by "; ", and an edge names the route of each in parentheses.',
     schema: { type: 'string' },
     example:
-      'oidc: login has no issuer: set it with PUT. To allow access without login, delete the module or set "enabled": false',
+      'oidc: login has no issuer: set it with "postern api oidc replace" or PUT. To allow access without login, delete the module or set "enabled": false',
   },
   'Postern-Warning': {
     description:

@@ -61,8 +61,14 @@ function resourceInOtherWords(resources: readonly ApiResource[], word: string): 
     resources
       .map(({ name }) => name)
       .filter((name) => wanted.every((each) => wordsOf(name).includes(each)))
-      .sort((one, other) => wordsOf(one).length - wordsOf(other).length)[0]
+      .sort((one, other) => rank(one, wanted) - rank(other, wanted))[0]
   );
+}
+
+/** The last word says what it is: `certificates` are more likely TLS certificates than certificate authorities. */
+function rank(name: string, wanted: readonly string[]): number {
+  const words = wordsOf(name);
+  return words.length - (words.at(-1) === wanted.at(-1) ? 0.5 : 0);
 }
 
 /** In the singular, without parameters of a path. */

@@ -7,12 +7,14 @@ import { keyAdvice } from './key-advice.ts';
 
 const UNAUTHENTICATED = 401;
 
-/** For commands that print only the message of an error: one about the key says where the key came from. */
+/** For commands that print only the message of an error: one about the key says which server rejected it, and where it came from. */
 export class CommandTransport extends Transport {
+  readonly #url: string;
   readonly #keySource: string;
 
   constructor({ url, apiKey }: ApiAccess) {
     super({ baseUrl: url, fetch: fetchWith(apiKey), apiKey: apiKey.key });
+    this.#url = url;
     this.#keySource = apiKey.source;
   }
 
@@ -22,7 +24,7 @@ export class CommandTransport extends Transport {
     } catch (error) {
       if (!(error instanceof PosternApiError) || error.status !== UNAUTHENTICATED) throw error;
       const { code, status, operationId, details, retryAfterMs, text, message } = error;
-      const advised = `${message} (${keyAdvice(this.#keySource)})`;
+      const advised = `${this.#url}: ${message} (${keyAdvice(this.#keySource)})`;
       throw new PosternApiError({ code, status, operationId, details, retryAfterMs, text, message: advised });
     }
   }

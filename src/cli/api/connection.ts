@@ -80,7 +80,7 @@ export async function findApiKey(
   source: TextSource,
 ): Promise<ApiKey | null> {
   const file = flags.get('api-key-file');
-  if (file !== undefined) return checked(await source.read(file, 'api-key-file'), `the file ${file}`);
+  if (file !== undefined) return checked(await source.read(file, 'api-key-file'), `--api-key-file ${file}`);
   const variable = clientVariable('POSTERN_CLI_API_KEY', context);
   if (variable !== null) return checked(variable.value, variable.name);
   const isElsewhere = givenUrl(flags, context) !== null && !isOnThisMachine(url);

@@ -5,6 +5,8 @@ import { keyAdvice } from './key-advice.ts';
 import type { OperationDescription } from './operation-list.ts';
 import { kebab, moduleName, resourceName, verbWord } from './resource-names.ts';
 
+const UNAUTHENTICATED = 401;
+
 export interface ReportContext {
   readonly operation: OperationDescription;
   readonly apiUrl: string;
@@ -21,8 +23,9 @@ export function errorReport(
     return [`postern: ${printable(error.message)}`, ...rows([['hint', connectionHint(error, context)]])];
   }
   const { operation_id: _, ...details } = error.details;
+  const place = error.status === UNAUTHENTICATED ? `${context.apiUrl}: ` : '';
   return [
-    `postern: ${printable(error.message)}`,
+    `postern: ${printable(`${place}${error.message}`)}`,
     ...rows([
       ['code', `${error.code} (${error.status})`],
       ...(error.operationId === null ? [] : [['operation', error.operationId] as const]),

@@ -7,12 +7,21 @@ import { isId } from '../names/is-id.ts';
 
 const HOST = /^(?<host>(?:\*\.)?[\w-]+(?:\.[\w-]+)*\.?)(?::(?<port>\d{1,5}))?(?<path>\/\S*)?$/;
 
+const VERB = /^(?:add|create|delete|get|list|ls|new|publish|remove|rm|show|update)$/;
+
 /** The one argument: `app.example.com`, `app.example.com:7443`, `app.example.com/admin`. */
 export function parseSite(
   positionals: readonly string[],
   command: 'edge' | 'up' | 'down',
 ): Pick<WantedEdge, 'host' | 'port' | 'path'> {
   const [text = '', ...others] = positionals;
+  // A verb is not meant as a host: no public name has one label.
+  if (VERB.test(text)) {
+    const target = command === 'down' ? '' : ' --to 3000';
+    throw usage(
+      `postern ${command} takes a host and no "${text}": postern ${command} app.example.com${target}. "postern api https-edges --help" lists the single steps`,
+    );
+  }
   if (text === '' || others.length > 0) {
     const target = command === 'down' ? '' : ' --to 127.0.0.1:3000';
     throw usage(`postern ${command} takes one host: postern ${command} app.example.com${target}`);

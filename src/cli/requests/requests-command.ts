@@ -1,9 +1,12 @@
 import type { Transport } from '../../client/transport.ts';
-import type { Flag, ParsedFlags } from '../../lib/flags.ts';
+import { type Flag, type ParsedFlags, usage } from '../../lib/flags.ts';
+import { printable } from '../api/cell-text.ts';
 import { openTransport } from '../api/open-transport.ts';
 import { runWithApi } from '../api/run-with-api.ts';
 import type { Command, CommandContext } from '../command.ts';
 import { API_EXIT_CODES, type CommandSyntax } from '../command-syntax.ts';
+import { isId } from '../names/is-id.ts';
+import { Names } from '../names/names.ts';
 import { outputFlag } from '../output/output-format.ts';
 import { parseCommand } from '../parse-command.ts';
 import { CONNECTION, textFlag } from '../shared-flags.ts';
@@ -18,7 +21,7 @@ const FILTERS: readonly Flag[] = [
   textFlag('host', 'HOST', 'Only requests for this host.'),
   textFlag('status', 'STATUS', 'Only requests with this status, such as 404, or a class such as 5xx.'),
   textFlag('user', 'ID', 'Only requests of the person, service account or guest link with this id.'),
-  textFlag('route', 'ID', 'Only requests of the route with this id.'),
+  textFlag('route', 'ROUTE', 'Only requests of this route, by its id or as host/path.'),
   textFlag(
     'since',
     'TIME',
@@ -61,6 +64,21 @@ export const requestsCommand: Command = {
   run: (args, context) => {
     const parsed = parseCommand(SYNTAX, args);
     const run = RUNS[parsed.subcommand as keyof typeof RUNS];
-    return runWithApi(context, async () => run(await openTransport(parsed, context), parsed, context));
+    return runWithApi(context, async () => {
+      const transport = await openTransport(parsed, context);
+      return run(transport, await withRouteId(transport, parsed, context), context);
+    });
   },
 };
+
+/** The API filters by ids. */
+async function withRouteId(transport: Transport, parsed: ParsedFlags, context: CommandContext): Promise<ParsedFlags> {
+  const given = parsed.flags.get('route');
+  if (given === undefined || isId(given)) return parsed;
+  const found = await new Names(transport, context).route(given);
+  if (found === null)
+    throw usage(
+      `--route: no route is named ${printable(given)}. "postern status" lists sites; write app.example.com/path`,
+    );
+  return { ...parsed, flags: new Map([...parsed.flags, ['route', found.routeId]]) };
+}

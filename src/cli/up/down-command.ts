@@ -15,7 +15,7 @@ import { parseCommand } from '../parse-command.ts';
 import { settingsGroup } from '../settings-group.ts';
 import { API_KEY_FILE } from '../shared-flags.ts';
 import { BACKEND_CLAIM, POLICY_CLAIM, UP_OWNER } from './publish-site.ts';
-import { isRunning, openServer } from './reach-server.ts';
+import { isRunning, openServer, serverUrl } from './reach-server.ts';
 import { findSettings, loadSettings } from './settings-place.ts';
 import { upFailed } from './up-failed.ts';
 import type { UpPorts } from './up-ports.ts';
@@ -60,15 +60,21 @@ export function createDownCommand(ports: UpPorts): Command {
         const { config: _, ...given } = Object.fromEntries(parsed.flags);
         const loaded = loadSettings(place, place.text, new Map(Object.entries(given)));
         if (!(await isRunning({ loaded, ports })))
-          throw upFailed('no server runs here: start it first, because it holds what "postern up" made');
+          throw upFailed(
+            `no server answers at ${serverUrl(loaded)}: start it first, because it holds what "postern up" made. If it listens elsewhere, name that with --api-listen`,
+          );
         const transport = await openServer({ place, loaded, flags: parsed.flags, context, ports });
-        return takeDown(transport, host, context);
+        return takeDown(transport, { host, url: serverUrl(loaded) }, context);
       });
     },
   };
 }
 
-async function takeDown(transport: Transport, host: string, context: CommandContext): Promise<number> {
+async function takeDown(
+  transport: Transport,
+  { host, url }: { readonly host: string; readonly url: string },
+  context: CommandContext,
+): Promise<number> {
   const { text } = await transport.send({
     method: 'GET',
     path: `/changesets/claims${queryString({ owner: UP_OWNER })}`,
@@ -79,7 +85,7 @@ async function takeDown(transport: Transport, host: string, context: CommandCont
   if (removals.length === 0) {
     const isThere = edges.some(({ hostports }) => hostports.some((each) => hostOf(each) === host));
     throw upFailed(
-      `postern up has not published ${host}. ${isThere ? `Somebody else made its edge. Delete that with: postern api https-edges delete ${host}` : 'Nothing serves it'}`,
+      `postern up has not published ${host} on the server at ${url}. ${isThere ? `Somebody else made its edge. Delete that with: postern api https-edges delete ${host}` : 'Nothing serves it'}`,
     );
   }
   const { kept, revision } = await remove(transport, host, removals);

@@ -132,6 +132,7 @@ function checkRule(module: string, { rule }: AgentField, value: JsonValue | unde
   if (rule === undefined) return;
   for (const text of Array.isArray(value) ? value : [value]) {
     const problem = typeof text === 'string' ? FIELD_RULES[rule](text) : null;
-    if (problem !== null) throw new ModuleRefusal(`${module}: ${JSON.stringify(text)} ${problem}`);
+    const shown = rule === 'credentials' ? 'a user' : JSON.stringify(text);
+    if (problem !== null) throw new ModuleRefusal(`${module}: ${shown} ${problem}`);
   }
 }

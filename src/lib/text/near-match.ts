@@ -1,9 +1,9 @@
-/** A word this short has a candidate within two edits by chance: `ls` is not `ca`. */
-const SHORT_WORD = 3;
+/** A word this short has a candidate within two edits by chance: `ls` is not `ca`, and `test` is not `edge`. */
+const SHORT_WORD = 5;
 
 /** The candidates closest to a misspelled word, best first. Where one is a single slip away, no others are named. */
-export function nearMatches(word: string, candidates: Iterable<string>, most = 3): string[] {
-  const limit = word.length <= SHORT_WORD ? 1 : Math.max(2, Math.floor(word.length / 3));
+function nearMatches(word: string, candidates: Iterable<string>, most = 3): string[] {
+  const limit = word.length <= SHORT_WORD ? 1 : Math.min(3, Math.max(2, Math.floor(word.length / 4)));
   const scored: { candidate: string; distance: number }[] = [];
   for (const candidate of candidates) {
     const distance = editDistance(word.toLowerCase(), candidate.toLowerCase(), limit);

@@ -1,3 +1,5 @@
+import { apiResources } from '../../cli/api/api-resources.ts';
+import { operationList } from '../../cli/api/operation-list.ts';
 import type { CommandContext } from '../../cli/command.ts';
 import { helpTable, leftWidth, paragraph } from '../../cli/help-table.ts';
 import { otherWord } from '../../cli/other-words.ts';
@@ -55,6 +57,9 @@ export function findCommand<Row extends NamedCommand>(commands: readonly Row[], 
   if (found !== undefined) return found;
   const ours = otherWord(name);
   if (ours !== null) throw mainErrors.create('ERR_POSTERN_COMMAND', ours);
+  const isResource = apiResources(operationList()).some((each) => each.name === name || each.aliases.includes(name));
+  if (isResource)
+    throw mainErrors.create('ERR_POSTERN_COMMAND', `${name} is a resource of the API: postern api ${name} --help`);
   const names = [...commands.map((command) => command.name), 'help', 'version'];
   const message = `unknown command ${JSON.stringify(name)}.${didYouMean(name, names)} postern --help lists the commands`;
   throw mainErrors.create('ERR_POSTERN_COMMAND', message);

@@ -15,6 +15,7 @@ export const basicAuthAgentForm: AgentForm = {
       example: '["name:password"]',
       isRepeated: true,
       isNeeded: true,
+      rule: 'credentials',
       flag: {
         name: 'basic-auth',
         hint: 'NAME:PASSWORD',

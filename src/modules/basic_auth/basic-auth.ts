@@ -46,7 +46,7 @@ export const basicAuth = defineModule({
 function prepare(config: BasicAuthConfig, { place, runtime }: PreparePorts<BasicAuthRuntime>): Preparation {
   const broken = config.users.find(({ password = '' }) => !isHash(password));
   if (broken !== undefined) {
-    const message = `the password of the user "${broken.username}" is not stored as it should be: set it again with PUT`;
+    const message = `the password of the user "${broken.username}" is not stored as it should be: set it again with "postern api basic-auth replace" or PUT`;
     return { ok: false, problem: { code: 'ERR_POSTERN_MODULE_UNAVAILABLE', message } };
   }
   // No traffic is served here, so nobody is admitted.

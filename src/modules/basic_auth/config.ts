@@ -1,4 +1,5 @@
 import Type, { type Static } from 'typebox';
+import { MAX_PASSWORD, MIN_PASSWORD } from '../../lib/net/field-rules.ts';
 import { secret } from '../../lib/schema/annotations.ts';
 import type { FieldProblem } from '../../lib/schema/field-problem.ts';
 import { enabledField } from '../contract/module.ts';
@@ -6,8 +7,6 @@ import { isCredentialText } from './basic-credentials.ts';
 
 const MAX_USERS = 20;
 const MAX_NAME = 128;
-const MIN_PASSWORD = 8;
-const MAX_PASSWORD = 128;
 
 export const basicAuthConfig = Type.Object({
   enabled: enabledField,

@@ -72,7 +72,7 @@ export interface AgentField {
   /** It must have a value; its flag represents the module. */
   readonly isNeeded?: true;
   /** Name of a rule in src/lib/net/field-rules.ts, for a text or each item of a list. */
-  readonly rule?: 'cidr';
+  readonly rule?: 'cidr' | 'credentials';
   /** A list whose items may contain commas: its flag is repeated. */
   readonly isRepeated?: true;
   /** The agent's user names PEM files; their certificates are sent. */

@@ -60,7 +60,7 @@ function prepare(
     place.routeId === null
   ) {
     const message =
-      'the login needs exactly one provider with client_id and client_secret: set them with PUT. To allow access without login, delete the module or set "enabled": false';
+      'the login needs exactly one provider with client_id and client_secret: set them with "postern api oauth replace" or PUT. To allow access without login, delete the module or set "enabled": false';
     return { ok: false, problem: { code: 'ERR_POSTERN_MODULE_UNAVAILABLE', message } };
   }
   // No traffic is served here, so nobody is admitted.

@@ -117,7 +117,7 @@ function prepare(
   const client = routeClient(config, { edgeId: place.edgeId, settings, asked: askedClaims() });
   if (client === null || place.routeId === null) {
     const missing = (['issuer', 'client_id'] as const).filter((field) => config[field] === '');
-    const message = `login has no ${missing.join(' and no ')}: set it with PUT${missingIdentity(config.issuer)}. To allow access without login, delete the module or set "enabled": false`;
+    const message = `login has no ${missing.join(' and no ')}: set it with "postern api oidc replace" or PUT${missingIdentity(config.issuer)}. To allow access without login, delete the module or set "enabled": false`;
     return { ok: false, problem: { code: 'ERR_POSTERN_MODULE_UNAVAILABLE', message } };
   }
   // No traffic is served here, so nobody is admitted.

@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { bodyProblem } from '../../lib/schema/decode-body.ts';
-import { nearMatches } from '../../lib/text/near-match.ts';
+import { didYouMean } from '../../lib/text/near-match.ts';
 import { hashToken } from '../../lib/text/token-hash.ts';
 import type { StoredRecord } from '../../store/store.ts';
 import { ALL_SCOPES, coversScope } from '../covers-scope.ts';
@@ -49,8 +49,8 @@ export const apiKeys = defineResource({
     if (repeated !== undefined) return [bodyProblem('scopes', `lists "${repeated}" twice: list each scope once`)];
     const unknown = config.scopes.find((scope) => !settings.scopes.includes(scope));
     if (unknown === undefined) return [];
-    const near = nearMatches(unknown, settings.scopes).join(', ') || settings.scopes.join(', ');
-    return [bodyProblem('scopes', `lists "${unknown}", which is not a scope: try ${near}`)];
+    const advice = `${didYouMean(unknown, settings.scopes)} Scopes: ${settings.scopes.join(', ')}`;
+    return [bodyProblem('scopes', `lists "${unknown}", which is not a scope.${advice}`)];
   },
   authorize: (principal, config, previous, { id, reader }) => {
     const beyond = [...(config?.scopes ?? []), ...(previous?.scopes ?? [])].find(

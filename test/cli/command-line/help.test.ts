@@ -29,6 +29,14 @@ test('postern help COMMAND and postern COMMAND --help agree', async () => {
   }
   assert.equal((await runCommand(['help', 'evnts'])).code, 2);
   assert.match((await runCommand(['help', 'evnts'])).stderr, /Did you mean "events"/);
+  for (const far of ['parts', 'users-of-it', 'test'])
+    assert.doesNotMatch((await runCommand([far])).stderr, /Did you mean/);
+  const resource = await runCommand(['api-keys', 'create', '--scopes', 'foo']);
+  assert.deepEqual(resource, {
+    code: 2,
+    stdout: '',
+    stderr: 'postern: api-keys is a resource of the API: postern api api-keys --help\n',
+  });
   assert.deepEqual(await runCommand(['help']), await runCommand(['--help']));
 });
 
@@ -83,8 +91,11 @@ test('every switch can be turned off, and takes no other value', async () => {
       if (kind !== 'switch' || ['api', 'nodes', 'alerts'].includes(syntax.name)) continue;
       const off = await runCommand([...words, `--no-${name}`, '--no-such-flag']);
       assert.match(off.stderr, /unknown flag --no-such-flag\./);
-      const { code, stderr } = await runCommand([...words, `--${name}=perhaps`]);
-      assert.deepEqual([code, stderr], [2, `postern: --${name} takes no value: use --${name} or --no-${name}\n`]);
+      for (const given of [[`--${name}=perhaps`], [`--${name}`, 'maybe'], [`--${name}`, 'false']]) {
+        const { code, stderr } = await runCommand([...words, ...given]);
+        const expected = `postern: --${name} is on or off and takes no value: use --${name} or --no-${name}\n`;
+        assert.deepEqual([code, stderr], [2, expected]);
+      }
     }
   }
 });

@@ -123,9 +123,12 @@ function addressProblem({ addr, proto }: TunnelConfig): string | null {
 
 /** Each returns the problem with a text, phrased to follow its name, or null. */
 export function domainProblem(text: string): string | null {
-  return hostNameProblem(text, 'refused') === null
-    ? null
-    : 'must be a host name without a port or wildcard, such as app.example.com';
+  if (hostNameProblem(text, 'refused') === null) return null;
+  const advice =
+    text.startsWith('*.') && hostNameProblem(text, 'allowed') === null
+      ? `. For a wildcard, publish it at the server: postern edge '${text}' --to BACKEND, where BACKEND is a group of tunnels`
+      : '';
+  return `must be a host name without a port or wildcard, such as app.example.com${advice}`;
 }
 
 export function hostHeaderProblem(text: string): string | null {

@@ -12,6 +12,7 @@ export type Fits = (text: string) => string | null;
 /** The commands' wording for a text that a rule cannot parse at all. */
 const WORDING: Readonly<Record<NonNullable<CommandField['rule']>, string>> = {
   cidr: 'must be a CIDR range such as 10.0.0.0/8, or 192.0.2.7/32 for one address',
+  credentials: 'must be written as NAME:PASSWORD',
 };
 
 /** The rule of a field's text or items, which the server applies too. */

@@ -41,6 +41,8 @@ async function fieldFromFlag(field: CommandField, flags: FlagValues, source: Tex
   const isRepeated = field.isCertificateFile === true || field.isRepeated === true;
   const given = isRepeated ? flags.repeated(name) : flags.list(name, ruleOf(field));
   const items = field.isSecret ? await Promise.all(given.map((each) => source.expand(each, name))) : given;
+  const problem = items.map(ruleOf(field)).find((each) => each !== null) ?? null;
+  if (problem !== null) throw usage(`--${name} ${problem}`);
   if (items.length > maxItems) throw usage(`--${name} can have at most ${maxItems} values`);
   return items.length === 0 ? null : items;
 }
