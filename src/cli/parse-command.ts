@@ -36,7 +36,8 @@ function takeSubcommand({ name, subcommands }: CommandSyntax, args: readonly str
   const names = subcommands.map((each) => each.name);
   if (word === '') throw usage(`postern ${name} needs a subcommand: ${names.join(', ')}. See postern ${name} --help`);
   const shown = JSON.stringify(word.slice(0, 40));
-  throw usage(`unknown subcommand ${shown}.${didYouMean(word, names)} See postern ${name} --help`);
+  const near = didYouMean(word, names) || ` There are: ${names.join(', ')}.`;
+  throw usage(`unknown subcommand ${shown}.${near} See postern ${name} --help`);
 }
 
 function siblingRefusal({ name, subcommands = [] }: CommandSyntax, command: string, flag: string): string | undefined {

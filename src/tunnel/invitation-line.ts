@@ -41,6 +41,7 @@ export function invitationLine({ gateway, caSha256, secret }: Invitation): strin
 export function readInvitationLine(text: string): InvitationReading {
   const line = text.trim().replace(/^postern agent join\s+/, '');
   const [, encoded] = line.length > MAX_LENGTH ? [] : (FORM.exec(line) ?? []);
+  if (line === '') return no('there is no invitation: copy the line that "postern agents invite" printed');
   if (encoded === undefined) {
     return no('the invitation is not of the form pstn-…: copy the line that "postern agents invite" printed');
   }
