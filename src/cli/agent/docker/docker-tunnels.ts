@@ -53,7 +53,8 @@ export class DockerTunnels {
   #postponed = 0;
   #rejections: readonly Rejection[] = [];
   #omitted = 0;
-  #engineProblem: string | null = null;
+  /** Undefined: the engine was not read yet. */
+  #engineProblem: string | null | undefined;
 
   constructor(parts: DockerTunnelsParts) {
     this.#parts = parts;
@@ -160,7 +161,7 @@ export class DockerTunnels {
       return [`${name}: the server rejected it: ${refusalText(problem, null)}`];
     });
     this.#parts.agent.reportProblems([
-      ...(this.#engineProblem === null ? [] : [this.#engineLine(this.#engineProblem)]),
+      ...(typeof this.#engineProblem === 'string' ? [this.#engineLine(this.#engineProblem)] : []),
       ...(this.#omitted > 0 ? [omittedLine(this.#omitted)] : []),
       ...(this.#postponed > 0 ? [postponedLine(this.#postponed)] : []),
       ...this.#rejections.map(lineOf),
