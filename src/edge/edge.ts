@@ -3,6 +3,7 @@ import type { Clock } from '../lib/clock.ts';
 import { type ArrivedClient, type ArrivingClients, peerOf } from '../lib/net/proxy-protocol/arriving-clients.ts';
 import type { DescriptorBudget } from '../lib/process/descriptor-budget.ts';
 import { createDenseIds } from '../lib/text/dense-ids.ts';
+import type { Identity } from '../modules/contract/recognizes-requesters.ts';
 import type { ReservedNames } from '../modules/reserved-names.ts';
 import type { EdgeSnapshot } from '../snapshot/edge-snapshot.ts';
 import type { Snapshots } from '../snapshot/snapshots.ts';
@@ -69,7 +70,7 @@ export interface EdgeOptions {
   readonly clock: Clock;
   readonly log: TlsLog & { warn(fields: object, message: string): void };
   /** Null: no line per request. */
-  readonly accessLog: ((line: Record<string, unknown>) => void) | null;
+  readonly accessLog: ((line: Record<string, unknown>, who?: Pick<Identity, 'email' | 'name'>) => void) | null;
   /** Receives finished requests like the access log, but only while it wants them. */
   readonly traffic?: { wantsRequests(): boolean; requestComplete(facts: RequestFacts): void };
   /** Keeps finished requests. Absent: nobody wants them. */
@@ -199,7 +200,7 @@ export function createEdge(options: EdgeOptions): Edge {
       metrics.finished(exchange, seconds);
       options.backendTraffic?.finished(exchange);
       exchange.counter?.ended(exchange.bytesIn, exchange.bytesOut);
-      accessLog?.(accessLine(exchange, seconds));
+      accessLog?.(accessLine(exchange, seconds), exchange.permit?.identity);
       if (traffic?.wantsRequests() === true)
         traffic.requestComplete({ ...accessLine(exchange, seconds), decisions: moduleDecisions(exchange) });
       if (history?.isWanted === true) history.record(recordedRequest(exchange, seconds * 1000, recording));

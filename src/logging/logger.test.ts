@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { createLog } from './logger.ts';
-import { readableLine } from './terminal-lines.ts';
+import { readableLine, TerminalLines } from './terminal-lines.ts';
 
 function logged(write: (logger: ReturnType<typeof createLog>['logger']) => void): string {
   let text = '';
@@ -13,6 +13,21 @@ function logged(write: (logger: ReturnType<typeof createLog>['logger']) => void)
   write(log.logger);
   log.flush();
   return text;
+}
+
+const REQUEST = { level: 'info', time: '2026-01-02T03:04:05.678Z', method: 'GET', status: 200, ms: 7.6 };
+const wallClock = new Date(REQUEST.time).toTimeString().slice(0, 8);
+const readableSource = (fields: object): string =>
+  `${JSON.stringify({ ...REQUEST, ...fields, ...('msg' in fields ? {} : { msg: 'traffic' }) })}\n`;
+
+function terminal({ columns, nowMs }: { columns?: number; nowMs?: () => number }, requests: readonly object[]) {
+  const shown: string[] = [];
+  const lines = new TerminalLines(
+    { write: (text) => shown.push(text) },
+    { columns: () => columns, ...(nowMs !== undefined && { nowMs }) },
+  );
+  lines.write(requests.map(readableSource).join(''));
+  return { shown, lines };
 }
 
 suite('log', () => {
@@ -42,7 +57,52 @@ suite('log', () => {
 
   test('is short on a terminal', () => {
     const line = '{"level":"warn","time":"2026-01-02T03:04:05.678Z","port":1,"who":"a","msg":"odd"}\n';
-    assert.equal(readableLine(line), '03:04:05 warn  odd port=1 who=a\n');
+    assert.equal(readableLine(line), `${wallClock} warn  odd port=1 who=a\n`);
+  });
+
+  test('has one short line per request on a terminal, with the person, cut to its width', () => {
+    const wiki = { host: 'wiki.localhost', path: `/${'a'.repeat(60)}`, person: 'ana@example.com', user: 'ua_1' };
+    const { shown } = terminal({ columns: 80 }, [
+      { host: 'wiki.localhost', path: '/x', user: 'sa_1' },
+      { ...wiki },
+      { host: null, path: null, method: null, status: 400, refused_by: 'edge:bad_http' },
+    ]);
+    const [short = '', long = '', unread] = shown;
+    assert.equal(short, `${wallClock} GET wiki.localhost/x 200 8 ms sa_1\n`);
+    assert.equal(long.length, 81);
+    assert.match(long, /GET wiki\.localhost\/a+… 200 8 ms ana@example\.com\n$/);
+    assert.equal(unread, `${wallClock} -  400 8 ms edge:bad_http\n`);
+  });
+
+  test('has a short line for a request to the API, too', () => {
+    const line = { ...REQUEST, path: '/edges/https', operation: 'https_edges.list', msg: 'request' };
+    const shown: string[] = [];
+    new TerminalLines({ write: (text) => shown.push(text) }).write(`${JSON.stringify(line)}\n`);
+    assert.deepEqual(shown, [`${wallClock} GET API /edges/https 200 8 ms\n`]);
+  });
+
+  test('lets no visitor control the terminal', () => {
+    const { shown } = terminal({}, [
+      { host: 'a\u001b[2J', path: '/\u009b31m\n12:00:00 GET forged 200', person: '\u202eana' },
+    ]);
+    assert.equal(shown.length, 1);
+    assert.match(shown[0] ?? '', /^[\x20-\x7e]+\n$/);
+    const line = JSON.stringify({ ...REQUEST, msg: 'x\u001b', who: '\u001b]0;t\u0007', level: 'warn' });
+    assert.match(readableLine(line), /^[\x20-\x7e]+\n$/);
+  });
+
+  test('sums up requests that arrive faster than anybody reads', async () => {
+    let nowMs = 0;
+    const { shown, lines } = terminal({ nowMs: () => nowMs }, new Array(352).fill({ host: 'a.localhost', path: '/' }));
+    assert.equal(shown.length, 40);
+    lines.write(readableSource({ level: 'warn', msg: 'odd' }));
+    assert.match(shown.at(-1) ?? '', /warn {2}odd/, 'other lines do not wait');
+    nowMs = 1_000;
+    lines.write(readableSource({ host: 'a.localhost', path: '/next' }));
+    assert.deepEqual(shown.slice(41), ['… and 312 more\n', `${wallClock} GET a.localhost/next 200 8 ms\n`]);
+    for (let count = 0; count < 42; count += 1) lines.write(readableSource({ host: 'a.localhost', path: '/' }));
+    lines.flush();
+    assert.equal(shown.at(-1), '… and 3 more\n');
   });
 
   test('shows a person at a terminal the stack of a mistake in the program, and not of a full disk', () => {

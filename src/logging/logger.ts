@@ -3,7 +3,7 @@ import type { Config } from '../config/schema.ts';
 import { terminalSafe } from '../lib/text/terminal-safe.ts';
 import { RequestLines, type RequestLogger } from './request-lines.ts';
 import { standardOutput } from './standard-output.ts';
-import { readableLine, terminalLines } from './terminal-lines.ts';
+import { readableLine, TerminalLines } from './terminal-lines.ts';
 
 /** Field names that only carry secrets, anywhere in a log line. The first defense is not to log them. */
 const SECRET_FIELDS = [
@@ -50,9 +50,14 @@ export interface ServerLog {
 
 /**
  * JSON lines on standard output for programs, short lines on a terminal. Tests pass their own destination. `node` is the
- * name of this node, in every line.
+ * name of this node, in every line. `isForTerminal`: whether the given destination ends at a terminal.
  */
-export function createLog(level: Config['log_level'], given?: DestinationStream, node?: string): ServerLog {
+export function createLog(
+  level: Config['log_level'],
+  given?: DestinationStream,
+  node?: string,
+  isForTerminal = given === undefined && process.stdout.isTTY,
+): ServerLog {
   const output = given === undefined ? openStandardOutput() : givenOutput(given);
   const form = {
     level,
@@ -61,7 +66,7 @@ export function createLog(level: Config['log_level'], given?: DestinationStream,
     formatters: { level: (label: string) => ({ level: label }) },
   };
   const paths = SECRET_FIELDS.flatMap((field) => [field, `*.${field}`, `*.*.${field}`]);
-  const requests = new RequestLines(output, node);
+  const requests = new RequestLines(output, node, isForTerminal);
   // Other log lines follow those of the requests answered before them.
   const ordered: DestinationStream = {
     write: (line) => {
@@ -95,11 +100,15 @@ function jsonGapLine(count: number): string {
 /** A terminal, or lines for programs. */
 function openStandardOutput(): LogOutput {
   const output = standardOutput();
-  const readable = process.stdout.isTTY ? terminalLines(output) : null;
+  const columns = (): number => process.stdout.columns;
+  const readable = process.stdout.isTTY ? new TerminalLines(output, { columns }) : null;
   output.gapLine = (count) => (readable === null ? jsonGapLine(count) : readableLine(jsonGapLine(count)));
   return {
     write: (text) => (readable ?? output).write(terminalSafe(text)),
-    flush: () => output.flush(FLUSH_MS),
+    flush: () => {
+      readable?.flush();
+      output.flush(FLUSH_MS);
+    },
     droppedLines: () => output.dropped,
   };
 }

@@ -2,6 +2,8 @@ import type { DestinationStream } from 'pino';
 
 export interface RequestLogger {
   info(fields: object, message: string): void;
+  /** Whether a person reads the lines, who knows people by their names. */
+  readonly isForTerminal?: boolean;
 }
 
 const MAX_WAIT_MS = 50;
@@ -12,6 +14,7 @@ const MAX_BYTES = 65_536;
  * it. Any other log line, and the end of the process, flushes them first.
  */
 export class RequestLines implements RequestLogger {
+  readonly isForTerminal: boolean;
   readonly #output: DestinationStream;
   readonly #node: string;
   #gathered = '';
@@ -19,7 +22,8 @@ export class RequestLines implements RequestLogger {
   #second = 0;
   #secondText = '';
 
-  constructor(output: DestinationStream, node?: string) {
+  constructor(output: DestinationStream, node?: string, isForTerminal = false) {
+    this.isForTerminal = isForTerminal;
     this.#output = output;
     this.#node = node === undefined ? '' : `"node":${JSON.stringify(node)},`;
   }

@@ -222,6 +222,20 @@ suite('postern up in a terminal', () => {
     assert.equal((await world.visit(HOST)).text, 'hello');
   });
 
+  test('says what protects a site without a login, beside --no-login', async () => {
+    const host = 'guarded.example.com';
+    const to = ['--to', String(world.target)];
+    await world.up([host, ...to, '--login', '--allow-email', 'ana@example.com', '--yes']);
+    const file = join(world.folder, 'site-password');
+    writeFileSync(file, 'correct horse battery');
+    const guarded = await world.up([host, '--no-login', '--password-file', file], { answer: 'y' });
+    assert.equal(guarded.code, 0, guarded.err);
+    assert.match(world.questions.at(-1) ?? '', /^No login protects https:\S+ afterwards, only a password\. Go on\?/);
+    assert.match(guarded.out, /^no login, open to visitors with a password$/m);
+    const again = await world.up([host, '--no-login']);
+    assert.match(again.out, /^no login, open to visitors with a password$/m);
+  });
+
   test('does not open a host that a wildcard protects', async () => {
     const { id } = await world.call('POST', '/edges/https', { hostports: ['*.closed.example.com:443'] });
     const access = { allow: [{ emails: ['ana@example.com'] }] };

@@ -1,4 +1,7 @@
 import { isJsonObject, type JsonValue } from '../../lib/json.ts';
+import { printable } from '../../lib/text/terminal-safe.ts';
+
+export { printable } from '../../lib/text/terminal-safe.ts';
 
 export const EMPTY = '-';
 
@@ -12,11 +15,4 @@ export function cellText(value: JsonValue | undefined): string {
   if (typeof id === 'string') return printable(id);
   const pairs = Object.entries(value).map(([name, inner]) => `${printable(name)}=${cellText(inner)}`);
   return pairs.length === 0 ? EMPTY : pairs.join(', ');
-}
-
-/** Any API client, including agents, may have written the text: it must not control the reader's terminal. */
-export function printable(text: string): string {
-  return text.replaceAll(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, (character) => {
-    return `\\u${(character.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}`;
-  });
 }

@@ -1,3 +1,4 @@
+import type { HttpsEdgeRoute } from '../../client/generated/https-edge-routes.ts';
 import type { Transport } from '../../client/transport.ts';
 import { type ParsedFlags, usage } from '../../lib/flags.ts';
 import type { JsonObject } from '../../lib/json.ts';
@@ -52,7 +53,11 @@ export async function publishSite(transport: Transport, site: Site): Promise<Pub
   for (const note of plan.notes) context.warn(`postern: ${printable(note)}`);
   const opens = ({ method, path }: EdgeOperation): boolean =>
     method === 'DELETE' && GUARDS.some(([name]) => path.endsWith(`/${name}`));
-  const question = `Everybody can open ${url} afterwards. Go on?`;
+  const protection = protectionOf(plan.route, wanted.guards);
+  const question =
+    protection === null
+      ? `Everybody can open ${url} afterwards. Go on?`
+      : `No login protects ${url} afterwards, only ${protection}. Go on?`;
   if (plan.operations.some(opens) && !(await isAgreed(parsed, context, question))) {
     const how =
       context.ask === undefined ? `${question} There is no terminal to ask on: add --yes. Nothing` : 'nothing';
@@ -64,7 +69,18 @@ export async function publishSite(transport: Transport, site: Site): Promise<Pub
     const owner = { name: UP_OWNER, claims: claimsOf(wanted.host, plan) };
     await publishEdge(transport, plan, { message: `postern up ${wanted.host}`, isDryRun: false, owner });
   }
+  if (wanted.login === 'none')
+    context.print(`no login, open to ${protection === null ? 'everybody' : `visitors with ${protection}`}`);
   return { url, hasOwnLogin: wanted.login !== 'none' && isOwnLogin(edge.login, plan.route) };
+}
+
+/** What keeps somebody out beside a login; null: nothing. */
+function protectionOf(route: HttpsEdgeRoute | null, { passwords, addresses }: WantedUp['guards']): string | null {
+  const parts = [
+    ...(passwords !== undefined || route?.basic_auth?.enabled === true ? ['a password'] : []),
+    ...(addresses !== undefined || route?.ip_restriction?.enabled === true ? ['an allowed address'] : []),
+  ];
+  return parts.length === 0 ? null : parts.join(' and ');
 }
 
 function wantedEdge({ wanted, settings, facts }: Site, current: Current): WantedEdge {

@@ -5,3 +5,10 @@ const CONTROLS = /[\u007f-\u009f]/g;
 export function terminalSafe(text: string): string {
   return text.replaceAll(CONTROLS, (character) => `\\u00${character.charCodeAt(0).toString(16)}`);
 }
+
+/** One line of text whose author may be a stranger, such as a visitor or an agent: it must not control the reader's terminal. */
+export function printable(text: string): string {
+  return text.replaceAll(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, (character) => {
+    return `\\u${(character.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}`;
+  });
+}

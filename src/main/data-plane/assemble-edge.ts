@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import type { Config } from '../../config/schema.ts';
 import type { Catalog } from '../../documents/catalog.ts';
-import { createEdge, type Edge } from '../../edge/edge.ts';
+import { createEdge, type Edge, type EdgeOptions } from '../../edge/edge.ts';
 import type { EdgeTallies } from '../../edge/limits/edge-tallies.ts';
 import { AcmeChallenges } from '../../edge/tls/acme-challenges.ts';
 import { createCertificateStore } from '../../edge/tls/certificate-store.ts';
@@ -126,7 +126,7 @@ export async function assembleEdge(parts: EdgeParts): Promise<AssembledEdge> {
     reserved: reservedNames(modules),
     clock,
     log: logger,
-    accessLog: config.access_log ? (line) => requestLogger.info(line, 'traffic') : null,
+    accessLog: config.access_log ? accessLog(requestLogger) : null,
     traffic: parts.traffic,
     backendTraffic: parts.backendTraffic,
     history: parts.history,
@@ -164,4 +164,10 @@ export async function assembleEdge(parts: EdgeParts): Promise<AssembledEdge> {
       await runtimes.close();
     },
   };
+}
+
+/** The lines for programs have ids only. */
+function accessLog(logger: RequestLogger): NonNullable<EdgeOptions['accessLog']> {
+  if (logger.isForTerminal !== true) return (line) => logger.info(line, 'traffic');
+  return (line, who) => logger.info(who === undefined ? line : { ...line, person: who.email || who.name }, 'traffic');
 }

@@ -114,6 +114,7 @@ export async function openEdgeInWorkers(deps: WorkersDependencies, count: number
         config,
         kindsByPrefix: deps.catalog.kindsByPrefix,
         node: deps.node,
+        isLogForTerminal: deps.requestLogger.isForTerminal === true,
         index,
         count,
         publicPorts: publicPorts(),

@@ -51,6 +51,7 @@ export interface WorkerStart {
   /** What modules share with all threads. */
   readonly nodeMemories: NodeMemories;
   readonly addressLists: readonly ListNews[];
+  readonly isLogForTerminal: boolean;
   /** For its log lines. */
   readonly logPort: MessagePort;
   /** Set once it has sent all of them. */

@@ -86,7 +86,8 @@ function run(start: WorkerStart): void {
   });
   const addressLists = new KnownLists(start.addressLists);
   const connections = new Int32Array(start.connections);
-  const log = createLog(config.log_level, { write: (text) => start.logPort.postMessage(text) }, node);
+  const { isLogForTerminal } = start;
+  const log = createLog(config.log_level, { write: (text) => start.logPort.postMessage(text) }, node, isLogForTerminal);
   const logFlushed = new Int32Array(start.logFlushed);
   const gathered: Change[] = [];
   const ready = Promise.withResolvers<OpenedWorker>();
