@@ -3,6 +3,13 @@ import { wrapText } from '../lib/text/wrap-text.ts';
 
 /** Columns of the narrowest usual terminal. */
 const HELP_WIDTH = 80;
+const MIN_WIDTH = 40;
+let width = HELP_WIDTH;
+
+/** Help breaks at words in a narrow terminal; null: it is read elsewhere. Applies to the whole process, which is one command. */
+export function fitHelp(columns: number | null): void {
+  width = Math.max(MIN_WIDTH, Math.min(HELP_WIDTH, columns ?? HELP_WIDTH));
+}
 /** A longer left column gets a line of its own, so that it does not squeeze the texts of the others. */
 const LEFT_WIDTH = 28;
 const INDENT = 6;
@@ -11,18 +18,19 @@ export type HelpRow = readonly [string, string];
 
 /** Two columns, the left one as wide as its texts, and at least `minWidth`. */
 export function helpTable(rows: readonly HelpRow[], minWidth = 0): string {
-  const width = Math.max(minWidth, leftWidth(rows)) || INDENT - 2;
-  const indent = ' '.repeat(width + 2);
+  const left = Math.max(minWidth, leftWidth(rows)) || INDENT - 2;
+  const indent = ' '.repeat(left + 2);
   return rows
-    .map(([left, right]) => {
-      const text = wrapText(right, HELP_WIDTH - indent.length).join(`\n${indent}`);
-      return left.length + 2 > width ? `  ${left}\n${indent}${text}` : `  ${left.padEnd(width)}${text}`;
+    .map(([name, right]) => {
+      const text = wrapText(right, width - indent.length).join(`\n${indent}`);
+      return name.length + 2 > left ? `  ${name}\n${indent}${text}` : `  ${name.padEnd(left)}${text}`;
     })
     .join('\n');
 }
 
 export function leftWidth(rows: readonly HelpRow[]): number {
-  return Math.max(0, ...rows.map(([left]) => left.length + 2).filter((width) => width <= LEFT_WIDTH));
+  const most = Math.min(LEFT_WIDTH, Math.floor(width / 2));
+  return Math.max(0, ...rows.map(([left]) => left.length + 2).filter((each) => each <= most));
 }
 
 /** For long descriptions of many flags: below the flag, over the whole width. */
@@ -30,7 +38,7 @@ export function helpList(rows: readonly HelpRow[]): string {
   const indent = ' '.repeat(INDENT);
   return rows
     .map(([left, right]) => {
-      const lines = wrapText(right, HELP_WIDTH - INDENT).map((line) => `${indent}${line}`);
+      const lines = wrapText(right, width - INDENT).map((line) => `${indent}${line}`);
       return [`  ${left}`, ...lines].join('\n');
     })
     .join('\n');
@@ -60,5 +68,5 @@ export function flagDescription(flag: Flag): string {
 }
 
 export function paragraph(text: string): string {
-  return wrapText(text, HELP_WIDTH).join('\n');
+  return wrapText(text, width).join('\n');
 }

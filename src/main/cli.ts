@@ -1,4 +1,5 @@
 import { isatty } from 'node:tty';
+import { terminalWidth } from '../cli/api/terminal-width.ts';
 import { type CommandContext, isHelp } from '../cli/command.ts';
 import { exitCodeOf, problemText } from '../cli/problem-text.ts';
 import type { InstalledServer } from '../cli/service/installed-server.ts';
@@ -50,6 +51,10 @@ export async function runCli(args: readonly string[], given: CommandContext): Pr
     if (VERSION_WORDS.includes(name ?? '')) {
       context.print(programVersion());
       return 0;
+    }
+    if (isHelp(args) || name === 'help' || name === undefined) {
+      const { fitHelp } = await import('../cli/help-table.ts');
+      fitHelp(terminalWidth(context));
     }
     const asked = isHelp(args) || name === 'help' ? wordsOf(name === 'help' ? rest : args) : null;
     const [word = name] = asked ?? [];

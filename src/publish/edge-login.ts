@@ -3,7 +3,7 @@ import type { HttpsEdge } from '../client/generated/https-edges.ts';
 import type { OidcModule } from '../client/generated/oidc-module.ts';
 import type { Setting } from '../client/generated/settings.ts';
 import type { JsonObject } from '../lib/json.ts';
-import type { WantedLogin } from './wanted-edge.ts';
+import type { WantedEdge, WantedLogin } from './wanted-edge.ts';
 
 /** The module that a published site logs in with. */
 export const LOGIN_MODULE = 'oidc';
@@ -48,6 +48,18 @@ export const GUARDS = [
 export function isProtected({ mutual_tls: clients, routes }: HttpsEdge): boolean {
   const names = [...GUARDS.map(([name]) => name), PASSWORD_MODULE, 'ip_restriction'] as const;
   return clients?.enabled === true || routes.some((route) => names.some((name) => route[name]?.enabled === true));
+}
+
+/** What keeps somebody out of a route beside a login, for people; null: nothing. */
+export function otherProtection(
+  route: HttpsEdgeRoute | null,
+  { passwords, addresses }: Pick<WantedEdge, 'passwords' | 'addresses'>,
+): string | null {
+  const parts = [
+    ...(passwords !== undefined || route?.[PASSWORD_MODULE]?.enabled === true ? ['a password'] : []),
+    ...(addresses !== undefined || route?.ip_restriction?.enabled === true ? ['an allowed address'] : []),
+  ];
+  return parts.length === 0 ? null : parts.join(' and ');
 }
 
 /** Why the login of a route stands against the wanted one, or its absence against rules about people. */

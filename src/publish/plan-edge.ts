@@ -201,14 +201,14 @@ class PlanBuilder {
     const routePath = `${this.#edgePath}/routes/${this.route.id}`;
     this.lines.push(`= route ${place} (${this.route.id})`);
     this.#planForward(this.route, routePath);
+    // Before the passwords: a route has one login.
+    if (this.#changing?.removesLogin === true) this.#planRemoval(this.route, routePath);
     this.#planPasswords(this.route, routePath);
     this.#planAddresses(this.route, routePath);
     this.#planHostHeader(this.route, routePath);
-    if (this.#changing?.removesLogin === true) this.#planRemoval(this.route, routePath);
-    else {
-      this.#planLogin(this.route, routePath);
-      this.#planRules(this.route, `${routePath}/access`);
-    }
+    if (this.#changing?.removesLogin === true) return;
+    this.#planLogin(this.route, routePath);
+    this.#planRules(this.route, `${routePath}/access`);
   }
 
   #createRoute(place: string, people: string | null): void {

@@ -58,6 +58,22 @@ suite('postern requests', () => {
     assert.deepEqual((await postern('requests', '--host', 'none.example')).stderr, 'none\n');
   });
 
+  for (const columns of [60, 80, 120, 200]) {
+    test(`fits a terminal of ${columns} columns: the id gives way first`, async () => {
+      const { stdout } = await runCommand(['requests'], { env, columns });
+      const lines = stdout.trimEnd().split('\n');
+      assert.ok(
+        lines.every((line) => line.length <= columns),
+        stdout,
+      );
+      assert.match(
+        lines.find((line) => line.includes('/fine')) ?? '',
+        /^\d\d:\d\d:\d\d {2}200 {2}GET {3}shop\.example\.com\/fine {2}12\.35 ms/,
+      );
+      assert.equal(stdout.includes(fine.id), columns >= 120);
+    });
+  }
+
   test('shows the decisions of one request', async () => {
     const { code, stdout } = await postern('requests', 'show', refused.id);
     assert.equal(code, 0);

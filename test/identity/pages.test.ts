@@ -75,7 +75,7 @@ suite('invitations', () => {
     const { id, url } = await world.invite('late@example.com');
     await world.edge.api('POST', `/user_accounts/${id}/invite`, {});
     const replaced = await world.browser().accept(url, newDevice());
-    assert.match(replaced.text, /replaced by a newer one/);
+    assert.match(replaced.text, /A newer invitation replaced this one/);
     const cut = await world.browser().accept(url.slice(0, -3), newDevice());
     assert.match(cut.text, /Check that its address is complete/);
     const { url: fresh } = await world.invite('later@example.com');

@@ -69,7 +69,7 @@ for (const engine of ['sqlite', 'postgres'] as const) {
       const forged = `${secret.slice(0, -1)}${secret.endsWith('0') ? '1' : '0'}`;
       assert.deepEqual(await people.invitation(forged), { problem: 'unknown' });
       await world.api('POST', `${uri}/invite`);
-      assert.deepEqual(await people.invitation(secret), { problem: 'spent' });
+      assert.deepEqual(await people.invitation(secret), { problem: 'replaced' });
       const third = await invite('three@example.com');
       nowMs += 72 * 3_600_000;
       assert.deepEqual(await people.invitation(third.secret), { problem: 'expired' });

@@ -95,6 +95,7 @@ suite('user accounts', () => {
     assert.deepEqual(Object.keys(stored?.doc ?? {}).sort(), [
       'created_by',
       'expires_at',
+      'former_hashes',
       'inviter_scopes',
       'secret_hash',
     ]);

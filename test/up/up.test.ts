@@ -234,6 +234,7 @@ suite('postern up in a terminal', () => {
     assert.match(guarded.out, /^no login, open to visitors with a password$/m);
     const again = await world.up([host, '--no-login']);
     assert.match(again.out, /^no login, open to visitors with a password$/m);
+    assert.equal((await world.down([host])).code, 0);
   });
 
   test('does not open a host that a wildcard protects', async () => {

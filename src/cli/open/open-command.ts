@@ -28,7 +28,9 @@ export const openCommand: Command = {
     const api = await apiUrl(parsed, context);
     const first = await firstLink(api, context);
     if (first !== null) {
-      context.warn('There is no administrator yet. This link makes you the first one, once, within 24 hours:');
+      context.warn(
+        'There is no administrator yet. This link makes you the first one, once, within 24 hours. It replaces earlier ones:',
+      );
       context.print(first);
       // Nothing else proves who opens it, and every user of this machine can read the arguments of a browser.
       if (!isOn(parsed, 'print')) context.warn('Copy it into the address bar of your browser.');

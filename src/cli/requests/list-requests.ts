@@ -2,6 +2,7 @@ import { queryString } from '../../client/fill-path.ts';
 import type { Transport } from '../../client/transport.ts';
 import { type ParsedFlags, usage } from '../../lib/flags.ts';
 import { printable } from '../api/cell-text.ts';
+import { terminalWidth } from '../api/terminal-width.ts';
 import { isJsonOutput } from '../changes/output-flag.ts';
 import type { CommandContext } from '../command.ts';
 import { printJson } from '../output/structured-text.ts';
@@ -32,7 +33,8 @@ export async function listRequests(
     readonly nodes: readonly { readonly name: string; readonly answered: boolean }[];
   };
   if (requests.length === 0) context.warn('none');
-  for (const request of requests) context.print(requestLine(request));
+  const columns = terminalWidth(context);
+  for (const request of requests) context.print(requestLine(request, columns));
   const silent = nodes.filter(({ answered }) => !answered).map(({ name }) => name);
   if (silent.length > 0) context.warn(`postern: no answer from ${silent.join(', ')}: their requests are missing`);
   return 0;

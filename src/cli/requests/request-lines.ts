@@ -17,8 +17,41 @@ interface ShownDecision extends JsonObject {
   readonly reason: string;
 }
 
-/** One line per request. */
-export function requestLine(request: ShownRequest): string {
+/** Time, status and method. */
+const HEAD = 21;
+const MIN_TARGET = 20;
+const MIN_ID = 8;
+
+/** One line per request. `columns`: those of the terminal, with local time and the id last; null: a pipe, where nothing is cut. */
+export function requestLine(request: ShownRequest, columns: number | null): string {
+  return columns === null ? wholeLine(request) : fittedLine(request, columns);
+}
+
+/** The id gives way first, then the path. What does not fit at all is left out. */
+function fittedLine(request: ShownRequest, columns: number): string {
+  const { id, at, status, method, host, path, client_address: client, target, refused_by: refusedBy } = request;
+  const end = refusedBy ?? request['answered_by'] ?? target;
+  const first = [
+    new Date(at).toTimeString().slice(0, 8),
+    String(status).padEnd(3),
+    cellText(method).padEnd(4),
+    `${cellText(host)}${path === null ? '' : cellText(path)}`,
+  ].join('  ');
+  const rest = [`${request.duration_ms} ms`, cellText(client), ...(end === undefined ? [] : [cellText(end)])];
+  // Those that fit beside a short path.
+  const room = (parts: readonly string[]): number => columns - parts.reduce((sum, part) => sum + part.length + 2, 0);
+  const needed = Math.min(first.length, HEAD + MIN_TARGET);
+  while (rest.length > 1 && room(rest) < needed) rest.pop();
+  const line = [cut(first, room(rest)), ...rest].join('  ');
+  const left = columns - line.length - 2;
+  return left < MIN_ID ? line : `${line}  ${cut(id, left)}`;
+}
+
+function cut(text: string, length: number): string {
+  return text.length <= length ? text : `${text.slice(0, Math.max(0, length - 1))}…`;
+}
+
+function wholeLine(request: ShownRequest): string {
   const { id, at, status, method, host, path, client_address: client, target, refused_by: refusedBy } = request;
   const end = refusedBy ?? request['answered_by'] ?? target;
   return [

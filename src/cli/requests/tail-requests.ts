@@ -4,6 +4,7 @@ import { PosternConnectionError } from '../../client/postern-connection-error.ts
 import type { Transport } from '../../client/transport.ts';
 import { type ParsedFlags, usage } from '../../lib/flags.ts';
 import { printable } from '../api/cell-text.ts';
+import { terminalWidth } from '../api/terminal-width.ts';
 import { isJsonOutput } from '../changes/output-flag.ts';
 import type { CommandContext } from '../command.ts';
 import { printJson } from '../output/structured-text.ts';
@@ -49,7 +50,7 @@ export async function tailRequests(
     }
     for (const request of found?.requests ?? []) {
       if (isJson) printJson(JSON.stringify(request), context);
-      else context.print(requestLine(request));
+      else context.print(requestLine(request, terminalWidth(context)));
       // A stalled reader makes it wait instead of filling the memory.
       await context.printed?.();
       left -= 1;

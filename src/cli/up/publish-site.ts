@@ -1,8 +1,7 @@
-import type { HttpsEdgeRoute } from '../../client/generated/https-edge-routes.ts';
 import type { Transport } from '../../client/transport.ts';
 import { type ParsedFlags, usage } from '../../lib/flags.ts';
 import type { JsonObject } from '../../lib/json.ts';
-import { GUARDS, isOwnLogin, ownLogin } from '../../publish/edge-login.ts';
+import { GUARDS, isOwnLogin, otherProtection, ownLogin } from '../../publish/edge-login.ts';
 import type { EdgeOperation } from '../../publish/edge-operation.ts';
 import { edgeUrl } from '../../publish/edge-url.ts';
 import { type Current, type EdgePlan, planEdge } from '../../publish/plan-edge.ts';
@@ -53,7 +52,7 @@ export async function publishSite(transport: Transport, site: Site): Promise<Pub
   for (const note of plan.notes) context.warn(`postern: ${printable(note)}`);
   const opens = ({ method, path }: EdgeOperation): boolean =>
     method === 'DELETE' && GUARDS.some(([name]) => path.endsWith(`/${name}`));
-  const protection = protectionOf(plan.route, wanted.guards);
+  const protection = otherProtection(plan.route, wanted.guards);
   const question =
     protection === null
       ? `Everybody can open ${url} afterwards. Go on?`
@@ -72,15 +71,6 @@ export async function publishSite(transport: Transport, site: Site): Promise<Pub
   if (wanted.login === 'none')
     context.print(`no login, open to ${protection === null ? 'everybody' : `visitors with ${protection}`}`);
   return { url, hasOwnLogin: wanted.login !== 'none' && isOwnLogin(edge.login, plan.route) };
-}
-
-/** What keeps somebody out beside a login; null: nothing. */
-function protectionOf(route: HttpsEdgeRoute | null, { passwords, addresses }: WantedUp['guards']): string | null {
-  const parts = [
-    ...(passwords !== undefined || route?.basic_auth?.enabled === true ? ['a password'] : []),
-    ...(addresses !== undefined || route?.ip_restriction?.enabled === true ? ['an allowed address'] : []),
-  ];
-  return parts.length === 0 ? null : parts.join(' and ');
 }
 
 function wantedEdge({ wanted, settings, facts }: Site, current: Current): WantedEdge {

@@ -38,7 +38,10 @@ export function summaryLines({
     rows.push(['Invite', `postern users add ${who}${groups}${connection}`]);
   }
   if (administrator !== null)
-    rows.push(['Administrator', `${administrator} (makes you the first one: once, within 24 hours)`]);
+    rows.push([
+      'Administrator',
+      `${administrator} (makes you the first one: once, within 24 hours; replaces earlier links)`,
+    ]);
   for (const [index, line] of console.entries()) rows.push([index === 0 ? 'Console' : '', line]);
   return ['', ...rows.map(([name, text]) => printable(`${name === '' ? '' : `${name}:`}`.padEnd(WIDTH) + text))];
 }

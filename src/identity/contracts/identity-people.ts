@@ -34,7 +34,7 @@ export interface NewPasskey {
   readonly deviceType: 'singleDevice' | 'multiDevice';
 }
 
-export type InvitationProblem = 'unknown' | 'expired' | 'spent' | 'disabled';
+export type InvitationProblem = 'unknown' | 'expired' | 'spent' | 'replaced' | 'disabled';
 
 export type FoundInvitation =
   | { readonly account: Person; readonly expiresAtMs: number }

@@ -1,9 +1,10 @@
 import { rfc3339 } from '../../lib/clock.ts';
 import { hashToken } from '../../lib/text/token-hash.ts';
-import type { RecordPut } from '../../store/store.ts';
+import type { RecordPut, StoredRecord } from '../../store/store.ts';
 import {
   type InvitationDoc,
   invitationId,
+  invitationOf,
   invitationSecrets,
   invitationUrl,
   USER_INVITATION_KIND,
@@ -13,8 +14,19 @@ export interface InvitationPorts {
   readonly issuer: string;
   readonly lifetimeMs: number;
   readonly nowMs: number;
+  /** Absent: it is the first one. */
+  readonly former?: readonly string[];
   newToken(prefix: string): string;
   mac(purpose: string, data: string): string;
+}
+
+const MAX_FORMER = 8;
+
+/** For the link that replaces this one, whose page then says so. */
+export function formerHashes(invitation: StoredRecord | undefined): readonly string[] {
+  if (invitation === undefined) return [];
+  const { secret_hash: last, former_hashes: former = [] } = invitationOf(invitation);
+  return [last, ...former].slice(0, MAX_FORMER);
 }
 
 interface Inviter {
@@ -41,6 +53,7 @@ export function newInvitation(accountId: string, inviter: Inviter, ports: Invita
     expires_at: rfc3339(expiresAtMs),
     created_by: inviter.apiKeyId,
     inviter_scopes: inviter.scopes,
+    ...(ports.former !== undefined && ports.former.length > 0 && { former_hashes: ports.former }),
   };
   return {
     url: invitationUrl(ports.issuer, secret),

@@ -97,6 +97,8 @@ export interface InvitationDoc {
   readonly created_by: string;
   /** What that key or person could do: the link is no way to more. */
   readonly inviter_scopes: readonly string[];
+  /** Hashes of the last links that this one replaced. */
+  readonly former_hashes?: readonly string[];
 }
 
 export interface Invitation extends InvitationDoc {

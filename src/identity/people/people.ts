@@ -276,7 +276,7 @@ export class People implements IdentityPeople {
     // Another node may have made it a moment ago. A forged one must not make this one ask.
     if (this.#bySecret.get(hash) === undefined && isGenuine) await this.#ports.replica.refresh();
     const invitation = this.#bySecret.get(hash);
-    if (invitation === undefined) return isGenuine ? 'spent' : 'unknown';
+    if (invitation === undefined) return isGenuine ? this.#endOf(hash) : 'unknown';
     const { accountId, expires_at, created_by } = invitationOf(invitation);
     // The server made it for the first administrator: another node may know one.
     if (created_by === '') await this.#ports.replica.refresh();
@@ -287,6 +287,14 @@ export class People implements IdentityPeople {
     // The settings give the person more than the inviter could.
     if (!this.#covers(invitationOf(invitation).inviter_scopes, account)) return 'spent';
     return Date.parse(expires_at) <= this.#ports.clock.nowMs() ? 'expired' : { account, invitation };
+  }
+
+  /** What became of a link that this server made. */
+  #endOf(hash: string): 'spent' | 'replaced' {
+    for (const record of this.#ports.replica.all(USER_INVITATION_KIND)) {
+      if (invitationOf(record).former_hashes?.includes(hash) === true) return 'replaced';
+    }
+    return 'spent';
   }
 
   #addition(

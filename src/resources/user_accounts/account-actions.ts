@@ -1,6 +1,11 @@
 import Type from 'typebox';
-import { newInvitation } from '../../identity/people/invitation-put.ts';
-import { accountOf, USER_ACCOUNT_KIND } from '../../identity/people/people-records.ts';
+import { formerHashes, newInvitation } from '../../identity/people/invitation-put.ts';
+import {
+  accountOf,
+  invitationId,
+  USER_ACCOUNT_KIND,
+  USER_INVITATION_KIND,
+} from '../../identity/people/people-records.ts';
 import { rfc3339 } from '../../lib/clock.ts';
 import type { Store } from '../../store/store.ts';
 import type { DocumentsPort } from '../documents-ports.ts';
@@ -65,6 +70,7 @@ export const accountActions: readonly Operation<AccountPorts>[] = [
       const { issuer, invitationMs: lifetimeMs } = identity;
       const invitation = newInvitation(id, request.principal, {
         ...{ issuer, lifetimeMs, nowMs: clock.nowMs() },
+        former: formerHashes(reader.get(USER_INVITATION_KIND, invitationId(id))),
         newToken: (prefix) => people.newToken(prefix),
         mac: (purpose, data) => store.mac(purpose, data),
       });

@@ -126,3 +126,17 @@ test('the usage line has [FLAGS] only where there are flags', async () => {
   assert.match((await runCommand(['help', 'status'])).stdout, /^Usage: postern status \[FLAGS\]\n/);
   assert.match((await runCommand(['help', 'store', 'backup'])).stdout, /^Usage: postern store backup FILE \[FLAGS\]\n/);
 });
+
+test('help breaks at words at 60 columns, and not in a pipe', async () => {
+  for (const args of [['--help'], ['up', '--help'], ['users', '--help'], ['api', 'https-edges', 'create', '--help']]) {
+    const { stdout } = await runCommand(args, { columns: 60 });
+    const tooLong = stdout.split('\n').filter((line) => line.length > 60 && / \S+ /.test(line.slice(20)));
+    const texts = tooLong.filter((line) => !/^(?:Usage:| {7}postern| {2}(?:sudo )?postern| {2}-| {30})/.test(line));
+    assert.deepEqual(texts, [], args.join(' '));
+    const piped = await runCommand(args);
+    assert.ok(
+      piped.stdout.split('\n').some((line) => line.length > 60),
+      'a pipe has the usual width',
+    );
+  }
+});

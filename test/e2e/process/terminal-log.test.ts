@@ -16,9 +16,13 @@ for (const workers of ['1', '2']) {
   }, async (t) => {
     const dataDir = await tempDir(t);
     const flags = `--data-dir '${dataDir}' --workers ${workers} --api-listen 127.0.0.1:0 --edge-listen 127.0.0.1:0 --edge-http-listen 127.0.0.1:0 --tunnel-listen 127.0.0.1:0`;
-    const terminal = spawn('script', ['-qefc', `stty cols 100; '${process.execPath}' bin/postern.mjs server ${flags}`, '/dev/null'], {
-      ...{ cwd: root, stdio: ['ignore', 'pipe', 'ignore'] },
-    } as const);
+    const terminal = spawn(
+      'script',
+      ['-qefc', `stty cols 100; '${process.execPath}' bin/postern.mjs server ${flags}`, '/dev/null'],
+      {
+        ...{ cwd: root, stdio: ['ignore', 'pipe', 'ignore'] },
+      } as const,
+    );
     t.after(() => terminal.kill('SIGTERM'));
     const deadlineMs = performance.now() + 110_000;
     let output = '';

@@ -13,7 +13,11 @@ const PROBLEMS: Readonly<Record<InvitationProblem | 'taken', { readonly title: s
   expired: { title: 'This invitation has expired', message: `The time for which it was made is over. ${ASK}` },
   spent: {
     title: 'This invitation was already used',
-    message: `It works once, and it was used, replaced by a newer one, or ended by a change of your account. If you used it, log in with your passkey. If it was not you, tell an administrator. ${ASK}`,
+    message: `It works once, and it was used, or ended by a change of your account. If you used it, log in with your passkey. If it was not you, tell an administrator. ${ASK}`,
+  },
+  replaced: {
+    title: 'A newer invitation replaced this one',
+    message: `Only the newest link works: open that one. If you do not have it, ask the person who invited you. For the first administrator, "postern open" on the machine of the server prints a new link.`,
   },
   disabled: {
     title: 'This account is disabled',
