@@ -11,6 +11,7 @@ const EXEMPT_FILES: ReadonlySet<string> = new Set([
   'src/main/workers/worker-thread.ts',
   'src/lists/thread/list-builder.ts',
   'src/main/commands/agent-ports.ts',
+  'src/main/commands/own-process.ts',
   'src/main/commands/process-failure.ts',
   'src/logging/standard-output.ts',
   'src/main/commands/stop-signal.ts',
