@@ -83,7 +83,10 @@ suite(PAGE, () => {
     const shown = await terminal.run(
       `declare -f docker > docker.sh; script --quiet --return --command ". ./docker.sh; ${open.trim()}" /dev/null < /dev/null`,
     );
-    assert.match(shown, /first one, once, within 24 hours:\s+https:\/\/id\.example\.com\/invitation\?invite=/);
+    assert.match(
+      shown,
+      /first one, once, within 24 hours\. It replaces earlier ones:\s+https:\/\/id\.example\.com\/invitation\?invite=/,
+    );
     const upgraded = await terminal.run(upgrade);
     assert.match(upgraded, /migration +none: the store has schema version \d+/);
     assert.match(await terminal.run('docker compose exec postern postern status'), /Edges +2, with 2 routes/);
