@@ -1,12 +1,19 @@
 // Own process: starts servers, which takes long.
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { nonRootUser } from '../install/non-root.ts';
 import { freePortsOn, ownAddresses } from '../support/cluster/own-addresses.ts';
 import { LAUNCHER, startPostern } from '../support/server-process.ts';
+
+async function freeListeners(): Promise<{ readonly api: string; readonly flags: readonly string[] }> {
+  const [host = ''] = ownAddresses(1);
+  const [api = '', ...others] = (await freePortsOn(host, 4)).map((port) => `${host}:${port}`);
+  const names = ['--edge-listen', '--edge-http-listen', '--tunnel-listen'];
+  return { api, flags: ['--api-listen', api, ...names.flatMap((name, at) => [name, others[at] ?? ''])] };
+}
 
 suite('postern up as a process, without root', () => {
   test('names the command with sudo for ports that need it, and changes nothing', async (t) => {
@@ -29,6 +36,46 @@ suite('postern up as a process, without root', () => {
       /^postern: --to is required: nothing serves app\.localhost yet\. For example: --to 3000$/m,
     );
     assert.deepEqual(readdirSync(cwd), []);
+  });
+
+  test('leaves no settings file behind if the server cannot start', async (t) => {
+    const { identity, home: cwd } = await nonRootUser(t);
+    const args = ['up', 'app.localhost', '--to', '3000', '--data-dir', '/proc/none', ...(await freeListeners()).flags];
+    const run = startPostern(t, { args, cwd, ...identity });
+    assert.equal((await run.exited).code, 1);
+    assert.match(run.stdout(), /^new file postern-server\.yaml$/m);
+    assert.match(run.stderr(), /^postern: removed postern-server\.yaml, which this command had made$/m);
+    assert.match(run.stderr(), /cannot use the data directory \/proc\/none/);
+    assert.deepEqual(readdirSync(cwd), []);
+  });
+
+  test('finds a server at the address of --api-listen that the settings file does not name', async (t) => {
+    const { identity, home: cwd } = await nonRootUser(t);
+    const { api, flags } = await freeListeners();
+    const place = ['--data-dir', join(cwd, 'data'), ...flags];
+    const server = startPostern(t, { args: ['server', ...place], cwd, ...identity });
+    await server.ready();
+    const env = { POSTERN_DATA_DIR: join(cwd, 'data') };
+    writeFileSync(join(cwd, 'postern-server.yaml'), 'region: eu\n', { mode: 0o666 });
+    const elsewhere = startPostern(t, {
+      args: ['down', 'app.localhost', '--api-listen', '127.0.0.1:9'],
+      cwd,
+      ...identity,
+      env,
+    });
+    assert.equal((await elsewhere.exited).code, 1);
+    assert.match(elsewhere.stderr(), /no server answers at http:\/\/127\.0\.0\.1:9: start it first/);
+    const run = startPostern(t, {
+      args: ['up', 'app.localhost', '--to', '3000', '--api-listen', api],
+      cwd,
+      ...identity,
+      env,
+    });
+    await run.exited;
+    const [, pid] = /Process (\d+) serves now/.exec(run.stdout()) ?? [];
+    if (pid !== undefined) process.kill(Number(pid));
+    assert.doesNotMatch(run.stderr(), /already listens|already in use/);
+    assert.match(run.stdout(), /^Address: +https:\/\/app\.localhost/m, run.stderr());
   });
 
   test('asks on a terminal whether to invite the owner', async (t) => {

@@ -25,7 +25,7 @@ import {
 import { type PublishedSite, publishSite, requireTarget } from './publish-site.ts';
 import { connectionFlags, isRunning, openServer, serverUrl } from './reach-server.ts';
 import { factsInEffect, factsOf, readSettings, type ServerFacts, type ShownSettings } from './server-facts.ts';
-import { findSettings, loadSettings, type SettingsPlace } from './settings-place.ts';
+import { findSettings, isOwnNewFile, loadSettings, type SettingsPlace } from './settings-place.ts';
 import { type StartedServer, startServer } from './start-server.ts';
 import { summaryLines } from './summary-lines.ts';
 import { upFailed } from './up-failed.ts';
@@ -66,13 +66,24 @@ export async function bringUp(typed: UpRequest): Promise<number> {
   if (agreed === null) return EXIT_FAILED;
   const loaded = loadSettings(place, editedText(place, agreed));
   await writeSettings(place, agreed, { former, context, ports: ports.service });
-  const server = await startServer(request, { place, loaded, isRunning: plan.isRunning, changes: agreed });
+  let server: StartedServer | null = null;
+  let isPublished = false;
   try {
-    return await publish(request, { place, loaded, server, changes: agreed });
-  } catch (error) {
-    server.stop();
-    throw error;
+    server = await startServer(request, { place, loaded, isRunning: plan.isRunning, changes: agreed });
+    isPublished = await publish(request, { place, loaded, server, changes: agreed });
+  } finally {
+    if (!isPublished) {
+      server?.stop();
+      takeBackNewFile(request, place);
+    }
   }
+  return isPublished ? server.untilEnd() : EXIT_FAILED;
+}
+
+/** A file that was left would be the settings of the next server that starts here. */
+function takeBackNewFile({ context, ports }: UpRequest, place: SettingsPlace): void {
+  if (isOwnNewFile(place) && ports.service.remove(place.file))
+    context.warn(`postern: removed ${place.file}, which this command had made`);
 }
 
 /** The server would reject the edge, after its settings are written and it runs. */
@@ -101,16 +112,20 @@ async function planServer(request: UpRequest, place: SettingsPlace, former: Load
   const given = givenSettings(parsed.flags);
   const load = (settings: Settings): LoadedConfig =>
     loadSettings(place, editedText(place, missingSettings(settings, former)));
-  const known = place.text === null ? load(given) : former;
-  const isThere = await isRunning({ loaded: known, ports });
+  const known = await knownServer(place, former, { given: load(given), ports });
+  const isThere = known !== null;
   const standard = isThere
     ? new Map()
     : standardSettings({ host: wanted.host, loaded: former, everywhere: await everywhere() });
   const planned = new Map([...standard, ...given]);
-  const access = { place, loaded: known, flags: parsed.flags, context, ports };
   const own = factsOf(load(planned).config);
   const facts = isThere
-    ? { ...factsInEffect(await readSettings(await openServer(access))), ...named(own, given) }
+    ? {
+        ...factsInEffect(
+          await readSettings(await openServer({ place, loaded: known, flags: parsed.flags, context, ports })),
+        ),
+        ...named(own, given),
+      }
     : own;
   if ((wanted.login === 'own' || wanted.console !== null) && facts.identityHost === null) {
     const host = await identityHostFor(wanted.host, ports);
@@ -126,6 +141,20 @@ async function planServer(request: UpRequest, place: SettingsPlace, former: Load
   const next = load(planned);
   const identityHost = facts.identityHost ?? next.config.identity_host;
   return { place, next, facts: { ...facts, identityHost }, isRunning: isThere, changes, given };
+}
+
+/**
+ * The settings of the server that runs; null: none does. The flags are those of a move to another address, or of a server
+ * that already listens there and does not read the file.
+ */
+async function knownServer(
+  { text }: SettingsPlace,
+  former: LoadedConfig,
+  { given, ports }: { readonly given: LoadedConfig; readonly ports: UpPorts },
+): Promise<LoadedConfig | null> {
+  if (text !== null && (await isRunning({ loaded: former, ports }))) return former;
+  const isElsewhere = text === null || serverUrl(given) !== serverUrl(former);
+  return isElsewhere && (await isRunning({ loaded: given, ports })) ? given : null;
 }
 
 /** The facts about a server that runs which the flags change. */
@@ -147,7 +176,8 @@ interface Up {
   readonly changes: Settings;
 }
 
-async function publish(request: UpRequest, { place, loaded, server, changes }: Up): Promise<number> {
+/** False: the user said no. */
+async function publish(request: UpRequest, { place, loaded, server, changes }: Up): Promise<boolean> {
   const { wanted, parsed, context, ports } = request;
   const transport = await openServer({ place, loaded, flags: parsed.flags, context, ports });
   const settings = await settingsInEffect(transport, server, changes);
@@ -158,10 +188,7 @@ async function publish(request: UpRequest, { place, loaded, server, changes }: U
     published === null || wanted.console === null
       ? null
       : await publishSite(transport, { ...site, wanted: consoleSite(wanted.console, settings, loaded) });
-  if (published === null || (wanted.console !== null && console === null)) {
-    server.stop();
-    return EXIT_FAILED;
-  }
+  if (published === null || (wanted.console !== null && console === null)) return false;
   const identity = published.hasOwnLogin || console !== null ? identityAddress(facts.identityHost) : null;
   const hosts = [wanted.host, wanted.console, identity?.hostname].filter((host) => typeof host === 'string');
   const waiting = {
@@ -180,7 +207,7 @@ async function publish(request: UpRequest, { place, loaded, server, changes }: U
     connection: await connectionFlags(loaded, context),
   };
   for (const line of summaryLines(summary)) context.print(line);
-  return server.untilEnd();
+  return true;
 }
 
 /** After a restart, the old process may still answer for a moment on a connection that is open. */

@@ -23,6 +23,11 @@ export interface SettingsPlace {
   readonly isKnown: boolean;
 }
 
+/** A file that this command makes, and removes again if it fails: no unit names it. */
+export function isOwnNewFile({ service, text }: SettingsPlace): boolean {
+  return service === null && text === null;
+}
+
 export function findSettings(
   flags: ReadonlyMap<string, string>,
   context: CommandContext,

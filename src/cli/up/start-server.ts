@@ -5,7 +5,7 @@ import type { UpRequest } from './bring-up.ts';
 import { isUnchosen, type Settings } from './plan-settings.ts';
 import { untilRunning } from './reach-server.ts';
 import type { ShownSettings } from './server-facts.ts';
-import type { SettingsPlace } from './settings-place.ts';
+import { isOwnNewFile, type SettingsPlace } from './settings-place.ts';
 import { upFailed } from './up-failed.ts';
 
 export interface StartedServer {
@@ -70,7 +70,9 @@ function install({ typed, context, ports }: UpRequest, { place }: Start): Promis
 async function restart(request: UpRequest, start: Start): Promise<void> {
   const { context, ports } = request;
   const { place, loaded } = start;
-  const written = `The settings are in ${place.file}, and apply when the server is restarted`;
+  const written = isOwnNewFile(place)
+    ? 'Restart it where it was started, and run this command again'
+    : `The settings are in ${place.file}, and apply when the server is restarted`;
   if (place.service !== null && !place.isKnown) {
     await install(request, start);
     const { isDone, output } = ports.service.systemctl(['restart', place.service.name]);
@@ -81,15 +83,17 @@ async function restart(request: UpRequest, start: Start): Promise<void> {
   await untilRunning({ loaded, ports });
 }
 
-function requireSettingsOf({ file }: SettingsPlace): StartedServer['requireSettings'] {
+function requireSettingsOf(place: SettingsPlace): StartedServer['requireSettings'] {
+  const { file } = place;
+  const advice = isOwnNewFile(place)
+    ? 'Change it where the server has its settings, and run this command again'
+    : `Start it with --config ${file}, or change the setting where the server has it, and run this command again`;
   return (settings, changes) => {
     for (const [name, value] of changes) {
       if (settingOf(name).secrecy !== 'public') continue;
       const found = settings.find((each) => each.name === name)?.value ?? null;
       if (JSON.stringify(found) === JSON.stringify(value)) continue;
-      throw upFailed(
-        `the server that runs does not use ${file}: its ${name} is ${JSON.stringify(found)}. Start it with --config ${file}, or change the setting where the server has it, and run this command again`,
-      );
+      throw upFailed(`the server that runs does not use ${file}: its ${name} is ${JSON.stringify(found)}. ${advice}`);
     }
   };
 }
