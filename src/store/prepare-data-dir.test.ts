@@ -19,7 +19,7 @@ test('a data directory below one that takes none is refused at once', async () =
   const startedMs = performance.now();
   await assert.rejects(
     prepareDataDir('/proc/nope/data'),
-    /cannot use the data directory \/proc\/nope\/data \(nothing can be made there: ENOENT\)\. Set another with data_dir/,
+    /cannot use the data directory \/proc\/nope\/data \(nothing can be made there\)\. Set another with data_dir/,
   );
   assert.throws(() => makeDataDirectory('/proc/nope'), /ENOENT/);
   assert(performance.now() - startedMs < 5_000);

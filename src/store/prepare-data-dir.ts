@@ -17,8 +17,10 @@ export async function prepareDataDir(path: string): Promise<void> {
     const why = NOT_A_DIRECTORY.has(code)
       ? 'it, or a part of its path, is a file and not a directory'
       : code === 'ENOENT'
-        ? 'nothing can be made there: ENOENT'
-        : code;
+        ? 'nothing can be made there'
+        : code === 'EACCES' || code === 'EPERM'
+          ? 'this user may not write there'
+          : code;
     const message =
       code === 'EROFS'
         ? `cannot use the data directory ${path}: its file system is mounted read-only. A server that ran goes on, but none can start there. Mount it read-write after you have checked its disk`
