@@ -85,7 +85,7 @@ suite('a command on the machine of the server', () => {
     assert.match(wrong.stderr, /the API key is not known.*the key came from POSTERN_CLI_API_KEY/);
     const file = join(await tempDir(t), 'key');
     await writeFile(file, 'postern_ak_wrong');
-    assert.match((await run(['changes', '--api-key-file', file])).stderr, /the key came from the file/);
+    assert.match((await run(['changes', '--api-key-file', file])).stderr, /the key came from --api-key-file /);
   });
 
   test('never sends its token to another address', async (t) => {
