@@ -47,7 +47,7 @@ suite('the published package', { timeout: TIMEOUT_MS }, () => {
       'dist/LICENSES.txt',
       'dist/main/cli.js',
       'dist/store/sqlite/worker.js',
-      'dist/main/workers/edge-worker.js',
+      'dist/main/workers/thread/edge-worker.js',
       'dist/config/defaults.yaml',
     ])
       assert(names.has(path), `${path} is missing: ${packed.files.length} files`);
