@@ -32,11 +32,21 @@ export abstract class FieldLines {
       while (last < end && IS_VALUE_BYTE[text.charCodeAt(last)] === 1) last += 1;
       if (text.charCodeAt(last) !== CR || text.charCodeAt(last + 1) !== LF) return 'a forbidden byte in a header value';
       position = last + 2;
+      if (found.kind === 'transfer-encoding' && hasTabBehind(text.substring(colon + 1, last)))
+        return 'a tab behind the value of Transfer-Encoding';
       const problem = this.field(found, trimmed(text, colon + 1, last));
       if (problem !== null) return problem;
     }
     return null;
   }
+}
+
+/**
+ * White space by RFC 9110 §5.5, but llhttp and others then do not see that the body is chunked. Two readers that disagree
+ * about the end of a body are how requests are smuggled.
+ */
+function hasTabBehind(value: string): boolean {
+  return value.slice(value.trimEnd().length).includes('\t');
 }
 
 /** Optional white space around a value is not part of it (RFC 9110 §5.5). */

@@ -10,11 +10,12 @@ const WANTED: readonly (readonly [name: string, pattern: RegExp])[] = [
   ['a chunk size of more than 13 digits: not a safe integer for every reader', /\n[0-9a-f]{14,}[;\r]/i],
   ['a chunk line of more than 512 bytes', /\n[0-9a-f]+;[^\r]{400,}/i],
   ['the runtime stops reading at a request for a protocol that the edge does not switch to', /upgrade:/i],
+  ['the runtime takes the head of "chunked" with a tab behind it, and refuses the body', /chunked *\t[\t ]*\r/i],
   ['two spaces before the version', / {2}HTTP/],
   ['a bare CR or LF before a request', /(?<!\r)\n|\r(?!\n)/],
   [
     'the runtime goes on after HTTP/1.0 with "keep-alive" and "close"; RFC 9112 §9.3 lets "close" win',
-    /HTTP\/1\.0\r\n(?=(?:[^\r\n]+\r\n)*connection:[^\r\n]*close)(?=(?:[^\r\n]+\r\n)*connection:[^\r\n]*keep-alive)/i,
+    /HTTP\/1\.0\r\n(?=(?:[^\r\n]+\r\n)*(?:proxy-)?connection:[^\r\n]*close)(?=(?:[^\r\n]+\r\n)*(?:proxy-)?connection:[^\r\n]*keep-alive)/i,
   ],
 ];
 

@@ -35,6 +35,7 @@ const LINES = [
   'Transfer-Encoding: chunked, chunked',
   'Transfer-Encoding: gzip, chunked',
   'Transfer-Encoding:\tchunked',
+  'Transfer-Encoding: chunked\t',
   'Transfer-Encoding: \x0bchunked',
   'Transfer-Encoding : chunked',
   'Transfer_Encoding: chunked',
