@@ -71,7 +71,7 @@ export async function killServers(
       while (isAlive(pid) && !failed()) await sleep(2);
       assert.ok(!failed(), `${name}: the handover failed: ${JSON.stringify(world.say(FAILED).at(-1))}`);
       const killedMs = performance.timeOrigin + performance.now();
-      await Promise.race([load.more(10), sleep(SERVED_AGAIN_MS)]);
+      await Promise.race([load.more(10), sleep(SERVED_AGAIN_MS, undefined, { ref: false })]);
       await load.stop();
       const late = load.failures.map((failure) => Number(failure.split(' at ').at(-1)) - killedMs);
       const lastMs = Math.round(Math.max(0, ...late.filter((ms) => !Number.isNaN(ms))));
