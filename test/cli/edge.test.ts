@@ -144,7 +144,7 @@ suite('postern edge', () => {
       ...['0', '99999', 'web:70000', '[::1]:0', 'http://web:99999', 'we%b:80'].map(
         (target) => [2, /--to (takes|\S+: \d+ is no port)/, ['a.example.com', '--to', target]] as const,
       ),
-      [2, /must have the form/, ['a b', '--to', '1']],
+      [2, /write it in the form/, ['a b', '--to', '1']],
       [2, /letters outside of ASCII: write xn--bcher-kva\.example\.com/, ['bücher.example.com', '--to', '1']],
       [2, /"127\.0\.0\.1" is an IP address: use a host name/, ['127.0.0.1', '--to', '1']],
       [2, /"a_\.example\.com" is not a host name/, ['a_.example.com', '--to', '1']],
