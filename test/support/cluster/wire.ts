@@ -28,6 +28,8 @@ export class Wire {
   readonly #sockets = new Set<Socket>();
   readonly #states = new Map<string, WireState>();
   readonly #delaysMs = new Map<string, number>();
+  #inFlight = 0;
+  #mostInFlight = 0;
 
   private constructor(target: WireEnd, nameOf: Wire['nameOf']) {
     this.#target = target;
@@ -67,6 +69,13 @@ export class Wire {
     this.#delaysMs.set(client, ms);
   }
 
+  /** The most bytes that were on their way at once, both ways together, since this was read last. */
+  takeMostInFlight(): number {
+    const most = this.#mostInFlight;
+    this.#mostInFlight = this.#inFlight;
+    return most;
+  }
+
   #of(client: string): readonly Carried[] {
     return [...this.#carried].filter((carried) => carried.client === client);
   }
@@ -95,12 +104,21 @@ export class Wire {
       if (isSilenced(from)) return;
       const delayMs = this.#delaysMs.get(client) ?? 0;
       // Timers of equal length fire in order, so bytes stay in order unless the delay shrinks meanwhile.
-      if (delayMs > 0) setTimeout(() => pass(from, to, chunk), delayMs);
+      if (delayMs > 0) this.#passLater(from, to, chunk, delayMs);
       else pass(from, to, chunk);
     });
     from.once('close', () => {
       if (!isSilenced(from)) to.destroy();
     });
+  }
+
+  #passLater(from: Socket, to: Socket, chunk: Buffer, delayMs: number): void {
+    this.#inFlight += chunk.length;
+    this.#mostInFlight = Math.max(this.#mostInFlight, this.#inFlight);
+    setTimeout(() => {
+      this.#inFlight -= chunk.length;
+      pass(from, to, chunk);
+    }, delayMs);
   }
 
   #keep(socket: Socket): void {
