@@ -43,6 +43,8 @@ function fenced(language: string): string {
   return text;
 }
 
+/** A reader in a checkout types this first. */
+const [, postern = ''] = /^In a checkout, first run `(.+?)`\./m.exec(readPage(PAGE)) ?? [];
 const [makeKey = '', startServer = '', showHealth = '', useApi = '', upgrade = ''] = shellBlocks(PAGE).map(({ text }) =>
   adapted(text),
 );
@@ -73,7 +75,7 @@ function terminal(cwd: string): Terminal {
 async function start(name: string): Promise<void> {
   const server = terminal(join(folder, name));
   terminals.set(name, server);
-  await server.start(startServer.replace('n1.yaml', `${name}.yaml`), /"msg":"ready"/);
+  await server.start(`${postern}\n${startServer.replace('n1.yaml', `${name}.yaml`)}`, /"msg":"ready"/);
 }
 
 suite(PAGE, () => {
@@ -81,7 +83,7 @@ suite(PAGE, () => {
     for (const name of NAMES) await machine(name);
     const first = terminal(join(folder, 'n1'));
     terminals.set('reader', first);
-    await first.run(makeKey);
+    await first.run(`${postern}\n${makeKey}`);
     const key = await readFile(join(folder, 'n1', 'postern.key'), 'utf8');
     for (const name of ['n2', 'n3']) await writeFile(join(folder, name, 'postern.key'), key);
     // The first creates the tables and the first API key.
@@ -96,9 +98,9 @@ suite(PAGE, () => {
     skip: missingBalancer('haproxy'),
   }, async () => {
     const reader = terminals.get('reader') as Terminal;
-    await reader.run(`BACKEND=$(node bin/postern.mjs api http-response-backends create --body ok --only id)
-EDGE=$(node bin/postern.mjs api https-edges create --hostports ${HOST}:${edge} --only id)
-node bin/postern.mjs api routes create --edge "$EDGE" --match-type path_prefix --match / --backend.backend-id "$BACKEND"`);
+    await reader.run(`BACKEND=$(postern api http-response-backends create --body ok --only id)
+EDGE=$(postern api https-edges create --hostports ${HOST}:${edge} --only id)
+postern api routes create --edge "$EDGE" --match-type path_prefix --match / --backend.backend-id "$BACKEND"`);
     const [https = ''] = /[\s\S]*?(?=listen http\n)/.exec(fenced('haproxy')) ?? [];
     const port = await startHaproxy(
       { after },
