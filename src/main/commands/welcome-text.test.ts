@@ -34,3 +34,19 @@ test('omits what an agent finds automatically and what a server without the role
   assert.doesNotMatch(of({ api: local(7080), tunnel: local(7444) }), /export|YOUR-/);
   assert.doesNotMatch(of({ api: local(7080) }), /http 3000|app\.localhost|logs you in/);
 });
+
+test('shows how to get a link to the console where it has none, unless an administrator gets the first one', () => {
+  const addresses = { api: local(7080) };
+  const of = (administratorLink: string | null, signInLink: Parameters<typeof welcomeText>[0]['signInLink'] = null) =>
+    welcomeText(
+      {
+        ...{ baseUrl: 'http://127.0.0.1:7080', addresses, signInLink },
+        bootstrapped: { apiKey: null, authtoken: null, administratorLink },
+      },
+      'postern-data',
+    );
+  const open = /Or log in to the console:\n\n.* open\n/;
+  assert.match(of(null), open);
+  assert.doesNotMatch(of('http://id.localhost/invitation'), open);
+  assert.doesNotMatch(of(null, { url: 'http://127.0.0.1:7080/console/enter', code: null, name: 'key' }), open);
+});

@@ -46,9 +46,16 @@ export function welcomeText(server: Welcomed, dataDir: string): string {
     addresses.edge === undefined
       ? `  ${ownCommand()} api --help`
       : `  ${ownCommand()} edge app.localhost:${addresses.edge.port} --to 3000`,
+    ...consoleLink(server),
     ...firstTunnel(server, dataDir),
     '',
   ].join('\n');
+}
+
+/** Without the first API key at hand, and unless the link for the first administrator stands above. */
+function consoleLink({ signInLink, bootstrapped }: Welcomed): readonly string[] {
+  if (signInLink !== null || bootstrapped.administratorLink !== null) return [];
+  return ['', '  Or log in to the console:', '', `  ${ownCommand()} open`];
 }
 
 function firstTunnel({ addresses: { tunnel } }: Welcomed, dataDir: string): readonly string[] {
