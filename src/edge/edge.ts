@@ -41,11 +41,12 @@ import type { EdgeTallies } from './limits/edge-tallies.ts';
 import { OverloadRefusals } from './limits/refuse-overload.ts';
 import { LOOK_EVERY_MS, SlowSenders } from './limits/slow-senders.ts';
 import { answerChallenge } from './listeners/answer-challenge.ts';
-import { redirectToHttps } from './listeners/redirect-to-https.ts';
+import { type RedirectOptions, redirectToHttps } from './listeners/redirect-to-https.ts';
 import { accessLine, unreadLine, unreadReason } from './reports/access-log.ts';
 import { moduleDecisions } from './reports/module-decisions.ts';
 import { countedRequest, recordedRequest, recordedUnread } from './reports/record-request.ts';
 import { requestSpans } from './reports/request-spans.ts';
+import { UnknownNames } from './reports/unknown-names.ts';
 import type { AcmeChallenge, AcmeChallenges } from './tls/acme-challenges.ts';
 import type { CertificateStore } from './tls/certificate-store.ts';
 import type { SharedSecret } from './tls/ticket-keys.ts';
@@ -74,7 +75,7 @@ export interface EdgeOptions {
   /** Receives finished requests like the access log, but only while it wants them. */
   readonly traffic?: { wantsRequests(): boolean; requestComplete(facts: RequestFacts): void };
   /** Keeps finished requests. Absent: nobody wants them. */
-  readonly history?: Pick<RequestHistory, 'isWanted' | 'record' | 'tally'>;
+  readonly history?: Pick<RequestHistory, 'isWanted' | 'record' | 'recordUnknownName' | 'tally'>;
   /** Absent: requests are not traced. */
   readonly tracing?: Pick<Tracing, 'begin' | 'send'> | null;
   /** Counts finished requests by backend. Absent: nobody wants to know. */
@@ -163,6 +164,10 @@ export function createEdge(options: EdgeOptions): Edge {
   const findEdge = (host: string): EdgeSnapshot | undefined =>
     tunnels.passthroughFor(host) === undefined ? snapshots.find(host) : undefined;
 
+  const newDenseId = createDenseIds('rq');
+  const newRequestId = (): string => newDenseId(clock.nowMs());
+  const unknownNames = new UnknownNames({ history, accessLog, recording, clock, newRequestId });
+
   const runtime: EdgeRuntime = {
     scheme: 'https',
     clock,
@@ -172,7 +177,7 @@ export function createEdge(options: EdgeOptions): Edge {
     tracing,
     marksForwarded: settings.marksForwarded ?? true,
     behind: options.behind ?? null,
-    newRequestId: createDenseIds('rq'),
+    newRequestId: newDenseId,
     findEdge,
     targetsOf,
     clientAddress: (remoteAddress, head) => addresses.of(remoteAddress, head),
@@ -221,21 +226,24 @@ export function createEdge(options: EdgeOptions): Edge {
       metrics.unread(refusal.status, unreadReason(refusal.code));
       accessLog?.(unreadLine(connection, refusal));
       // Rare enough to be described for the statistics alone.
-      history?.record(recordedUnread(connection, refusal, clock.nowMs()));
+      if (refusal.host === undefined) history?.record(recordedUnread(connection, refusal, clock.nowMs()));
+      else unknownNames.vacant(refusal.host, connection.remoteAddress, refusal);
     },
   };
 
   const plainRuntime: EdgeRuntime = { ...runtime, scheme: 'http', findEdge: (host) => snapshots.findPlain(host) };
   const answers = new EarlyAnswers({ history, recording, addresses, clock });
-  const redirects = {
+  const redirects: RedirectOptions = {
     hosts: snapshots,
     httpsPort: () => options.publicPorts().https,
-    newRequestId: () => runtime.newRequestId(clock.nowMs()),
+    newRequestId,
     answers,
+    unknownName: ({ remoteAddress }, head, answer) =>
+      unknownNames.request(head, addresses.of(remoteAddress, head), answer),
   };
 
   const overload = new OverloadRefusals({
-    newRequestId: redirects.newRequestId,
+    newRequestId,
     answers,
     refused: (limit) => metrics.overloaded(limit),
     warn: (fields, message) => log.warn(fields, message),
@@ -283,7 +291,7 @@ export function createEdge(options: EdgeOptions): Edge {
       const challenge = reading.ok ? challengeOf(reading.head) : undefined;
       if (challenge !== undefined) {
         metrics.challengeAnswered('http-01');
-        const answer = answerChallenge(challenge, connection, writer, redirects.newRequestId());
+        const answer = answerChallenge(challenge, connection, writer, newRequestId());
         answers.challenged(connection, request, answer);
         return;
       }
@@ -318,6 +326,7 @@ export function createEdge(options: EdgeOptions): Edge {
         clientCertificate,
       }),
     vacantNames,
+    onUnknownName: (name, clientAddress) => unknownNames.handshake(name, clientAddress),
     onVacant: ({ socket, protocol, servername, remoteAddress }) =>
       servers.accept(socket, protocol, {
         ...plainFacts(remoteAddress, addresses),

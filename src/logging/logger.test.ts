@@ -66,12 +66,14 @@ suite('log', () => {
       { host: 'wiki.localhost', path: '/x', user: 'sa_1' },
       { ...wiki },
       { host: null, path: null, method: null, status: 400, refused_by: 'edge:bad_http' },
+      { host: 'a.example', path: null, method: null, status: 0, ms: 0, refused_by: 'edge:no_site_for_this_name' },
     ]);
-    const [short = '', long = '', unread] = shown;
+    const [short = '', long = '', unread, unknown] = shown;
     assert.equal(short, `${wallClock} GET wiki.localhost/x 200 8 ms sa_1\n`);
     assert.equal(long.length, 81);
     assert.match(long, /GET wiki\.localhost\/a+… 200 8 ms ana@example\.com\n$/);
-    assert.equal(unread, `${wallClock} -  400 8 ms edge:bad_http\n`);
+    assert.equal(unread, `${wallClock} -  400 8 ms bad http\n`);
+    assert.equal(unknown, `${wallClock} - a.example - 0 ms no site for this name\n`);
   });
 
   test('has a short line for a request to the API, too', () => {

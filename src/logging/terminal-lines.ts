@@ -8,6 +8,8 @@ const REQUEST = /"msg":"(?:traffic|request)"\}$/;
 const REQUESTS_PER_SECOND = 40;
 const SECOND_MS = 1_000;
 const MIN_PATH = 12;
+/** Reasons of refusals of the edge itself say everything: `edge:no_site_for_this_name`. */
+const BY_EDGE = /^edge:.*/;
 
 export interface TerminalLinesOptions {
   /** Columns of the terminal now. */
@@ -103,14 +105,19 @@ function requestLine(line: string, columns: number | undefined): string {
   const first = `${timeOf(entry)} ${method === null ? '-' : printable(method)} `;
   const who = person || user;
   const last = [
-    ` ${status} ${Math.round(ms)} ms`,
+    // Without a response: the client left, or its TLS handshake named no site.
+    ` ${status === 0 ? '-' : status} ${Math.round(ms)} ms`,
     ...(who === undefined ? [] : [printable(who)]),
-    ...(refusedBy === undefined ? [] : [printable(refusedBy)]),
+    ...(refusedBy === undefined ? [] : [printable(refusedBy.replace(BY_EDGE, wordsOf))]),
   ].join(' ');
   const target = printable(`${host === undefined ? 'API ' : (host ?? '')}${path ?? ''}`);
   // A terminal without a size says 0.
   const room = !columns ? target.length : Math.max(MIN_PATH, columns - first.length - last.length);
   return `${first}${target.length > room ? `${target.slice(0, room - 1)}…` : target}${last}\n`;
+}
+
+function wordsOf(reason: string): string {
+  return reason.slice('edge:'.length).replaceAll('_', ' ');
 }
 
 /** As the clock on the wall shows it. */

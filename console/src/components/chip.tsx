@@ -19,7 +19,7 @@ export function Chip({
 }
 
 export function StatusChip({ status }: { status: number | null | undefined }) {
-  if (status === null || status === undefined) return <Chip>none</Chip>;
+  if (!status) return <Chip>none</Chip>;
   const tone: Tone = status >= 500 ? 'danger' : status >= 400 ? 'warn' : status >= 300 ? 'accent' : 'ok';
   return <Chip tone={tone}>{status}</Chip>;
 }

@@ -12,15 +12,18 @@ export interface Request {
   readonly at: string;
   /** Name of the node that served it. */
   readonly node: string;
-  /** Method; null if the request could not be parsed. */
+  /** Method; null if no request could be read. */
   readonly method: string | null;
-  /** Host without the port; null if the request could not be parsed. */
+  /**
+   * Host without the port; null if no request could be read. A name that no site has is known from the TLS
+   * handshake alone.
+   */
   readonly host: string | null;
   /** Path without the query, truncated at 1,024 characters. */
   readonly path: string | null;
   /** The query, with the setting request_history_query. */
   readonly query?: string | undefined;
-  /** Status of the response; 0 if the client left before there was one. */
+  /** Status of the response; 0 if there was none: the client left before it, or its TLS handshake named no site. */
   readonly status: number;
   /** Error code, for a response of the edge itself. */
   readonly error_code?: string | undefined;

@@ -5,6 +5,7 @@ import type { ConnectionFacts } from '../connections/connection-facts.ts';
 import type { EdgeErrorCode } from '../errors.ts';
 import type { IncomingRequest } from '../http/incoming-request.ts';
 import { type AdmissionLimit, SETTING_OF_LIMIT } from '../limits/admission.ts';
+import { PerSecond } from '../limits/per-second.ts';
 import { unreadReason } from '../reports/access-log.ts';
 import { type RecordingSettings, recordedEarly } from '../reports/record-request.ts';
 
@@ -26,7 +27,6 @@ export interface EarlyAnswersOptions {
 
 /** For each kind: a flood must not push the requests that were served out of the history. */
 const MAX_PER_SECOND = 100;
-const SECOND_MS = 1_000;
 const NOTHING_DECIDED: readonly never[] = [];
 const REDIRECT = 'edge:redirect_to_https';
 const CHALLENGE = ['edge', { reason: 'acme_challenge' }] as const;
@@ -34,9 +34,9 @@ const CHALLENGE = ['edge', { reason: 'acme_challenge' }] as const;
 /** Puts responses into the history that the edge gives before it looks for a route. */
 export class EarlyAnswers {
   readonly #options: EarlyAnswersOptions;
-  readonly #overloads = new PerSecond();
-  readonly #redirects = new PerSecond();
-  readonly #challenges = new PerSecond();
+  readonly #overloads = new PerSecond(MAX_PER_SECOND);
+  readonly #redirects = new PerSecond(MAX_PER_SECOND);
+  readonly #challenges = new PerSecond(MAX_PER_SECOND);
 
   constructor(options: EarlyAnswersOptions) {
     this.#options = options;
@@ -47,7 +47,7 @@ export class EarlyAnswers {
     this.#record(connection, request, answer, { edgeId: connection.edgeId, rule: SETTING_OF_LIMIT[limit] });
   }
 
-  /** A redirect to HTTPS, or a refusal of one. */
+  /** A redirect to HTTPS, or the refusal of a request without a valid host. */
   redirected(connection: ConnectionFacts, request: IncomingRequest, answer: EarlyAnswer, edgeId: string | null): void {
     if (this.#redirects.take()) this.#record(connection, request, answer, { edgeId, answeredBy: REDIRECT });
   }
@@ -80,21 +80,6 @@ export class EarlyAnswers {
         recording,
       ),
     );
-  }
-}
-
-class PerSecond {
-  #beganMs = Number.NEGATIVE_INFINITY;
-  #count = 0;
-
-  take(): boolean {
-    const nowMs = performance.now();
-    if (nowMs - this.#beganMs >= SECOND_MS) {
-      this.#beganMs = nowMs;
-      this.#count = 0;
-    }
-    this.#count += 1;
-    return this.#count <= MAX_PER_SECOND;
   }
 }
 

@@ -6,6 +6,7 @@ import { type EdgeErrorCode, edgeErrors } from '../errors.ts';
 import type { EarlyAnswers } from '../forwarding/early-answers.ts';
 import type { IncomingRequest } from '../http/incoming-request.ts';
 import type { RequestHead } from '../http/request-head.ts';
+import type { UnknownNameAnswer } from '../reports/unknown-names.ts';
 
 const HTTPS_PORT = 443;
 const REDIRECT = 308;
@@ -17,6 +18,7 @@ export interface RedirectOptions {
   readonly httpsPort: () => number;
   readonly newRequestId: () => string;
   readonly answers: Pick<EarlyAnswers, 'redirected'>;
+  readonly unknownName: (connection: ConnectionFacts, head: RequestHead, answer: UnknownNameAnswer) => void;
 }
 
 /**
@@ -26,25 +28,28 @@ export interface RedirectOptions {
 export function redirectToHttps(
   options: RedirectOptions,
   connection: ConnectionFacts,
-  { host, path }: RequestHead,
+  head: RequestHead,
   request: IncomingRequest,
 ): void {
+  const { host, path } = head;
   const { writer, accept } = request;
   const id = options.newRequestId();
   connection.retire();
-  const refuse = (code: EdgeErrorCode, message: string): void => {
+  const refuse = (code: EdgeErrorCode, message: string): UnknownNameAnswer => {
     const { status } = edgeErrors.rows[code];
     const { headers, body } = errorPage({ status, code, message }, id, accept);
     writer.answer(status, headers, body);
-    options.answers.redirected(connection, request, { id, status, code, bytesOut: body.length }, null);
+    return { id, status, code, bytesOut: body.length };
   };
   if (!isIPv4(host) && hostNameProblem(host, 'refused') !== null) {
-    refuse('ERR_POSTERN_BAD_HTTP', 'The request has no valid host.');
+    const refused = refuse('ERR_POSTERN_BAD_HTTP', 'The request has no valid host.');
+    options.answers.redirected(connection, request, refused, null);
     return;
   }
   const edge = options.hosts.find(host);
   if (edge === undefined) {
-    refuse('ERR_POSTERN_NO_ROUTE', 'This server has no site with this name.');
+    const refused = refuse('ERR_POSTERN_NO_ROUTE', 'This server has no site with this name.');
+    options.unknownName(connection, head, refused);
     return;
   }
   const httpsPort = options.httpsPort();

@@ -3,6 +3,8 @@ import type { ConnectionFacts } from '../connections/connection-facts.ts';
 import type { UnreadRefusal } from '../edge-runtime.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 
+export const UNKNOWN_NAME = 'edge:no_site_for_this_name';
+
 /** One line per request: ids, request, response and duration. No headers, no query, no cookies. */
 export function accessLine(exchange: Exchange, seconds: number): RequestFacts {
   return {
@@ -56,7 +58,7 @@ export function unreadLine(
     bytes_out: bytesOut,
     ms: 0,
     error_code: code,
-    refused_by: `edge:${unreadReason(code)}`,
+    refused_by: host === null ? `edge:${unreadReason(code)}` : UNKNOWN_NAME,
   };
 }
 

@@ -84,10 +84,10 @@ function listedHeaders(headers: HeaderList, names: readonly string[]): HeaderLis
   return listed ?? NONE;
 }
 
-/** For a request that could not be parsed, or whose host nothing serves. */
+/** For a request that could not be parsed. */
 export function recordedUnread(
   { edgeId, remoteAddress }: ConnectionFacts,
-  { id, status, code, bytesOut, host = null }: Omit<UnreadRefusal, 'host'> & { readonly host?: string | null },
+  { id, status, code, bytesOut }: UnreadRefusal,
   nowMs: number,
 ): RecordedRequest {
   return {
@@ -95,7 +95,7 @@ export function recordedUnread(
     startedAtMs: nowMs,
     durationMs: 0,
     method: null,
-    host,
+    host: null,
     path: null,
     query: null,
     status,

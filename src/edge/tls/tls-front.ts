@@ -243,6 +243,7 @@ export function createTlsFront(options: TlsFrontOptions): TlsFront {
   function refuseName(handshake: Handshake): void {
     const reason = handshake.serverName === null ? 'no_name' : 'unknown_name';
     handshakes.fail(handshake, reason, 'no edge has this name');
+    if (handshake.serverName !== null) options.onUnknownName?.(handshake.serverName, handshake.client.address);
     endWithAlert(handshake.socket, 'unrecognized_name');
   }
 

@@ -29,6 +29,8 @@ export interface TlsFrontOptions {
   readonly vacantNames?: { certificateNameOf(host: string): string | null };
   /** A connection for such a name. */
   onVacant?(connection: Omit<EdgeConnection, 'edge' | 'tlsGeneration' | 'clientCertificate'>): void;
+  /** A name without a certificate: its connection gets an alert. */
+  onUnknownName?(name: string, clientAddress: string): void;
   /** For a host whose connections are forwarded without decryption. */
   readonly passthroughFor?: (host: string) => Passthrough | undefined;
 }

@@ -25,7 +25,7 @@ const list: Operation<RequestPorts> = {
   method: 'GET',
   path: PATH,
   summary: 'List requests',
-  description: `The last requests that the edge of any node has finished. Each node keeps them in memory: the setting request_history says how many. ${LIST_DESCRIPTION}`,
+  description: `The last requests that the edge of any node has finished. Each node keeps them in memory: the setting request_history says how many. Names that no site has are among them, with refused_by edge:no_site_for_this_name: the last 20 of each thread of a node, and at most 5 per second. ${LIST_DESCRIPTION}`,
   query: Type.Object(
     {
       ...pagingQuery('rq'),

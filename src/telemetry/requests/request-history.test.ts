@@ -90,6 +90,25 @@ suite('request history', () => {
     ] as const;
     for (const [filter, wanted] of cases) assert.deepEqual(history.list(filter, 10), wanted, JSON.stringify(filter));
   });
+
+  test('keeps the last 20 names that no site has beside the requests to sites, and counts none of them', () => {
+    const history = new RequestHistory({ maxRequests: 3 });
+    const counted: unknown[] = [];
+    history.tallyWith((request) => counted.push(request));
+    const seen: string[] = [];
+    history.subscribe(({ id }) => seen.push(id));
+    const served = [recorded(), recorded()];
+    for (const request of served) history.record(request);
+    const unknown = Array.from({ length: 50 }, (_, at) => recorded({ host: `scan-${at}.example` }));
+    for (const request of unknown) history.recordUnknownName(request);
+    assert.deepEqual(history.list({}, 100), [...unknown.slice(30).reverse(), ...served.toReversed()]);
+    assert.deepEqual(history.list({}, 5), unknown.slice(45).reverse());
+    assert.equal(history.find(unknown[49]?.id ?? '')?.host, 'scan-49.example');
+    assert.deepEqual([history.count, counted.length, seen.length], [2, 2, 52]);
+    const none = new RequestHistory({ maxRequests: 0 });
+    none.recordUnknownName(recorded());
+    assert.deepEqual(none.list({}, 10), []);
+  });
 });
 
 suite('used slots', () => {

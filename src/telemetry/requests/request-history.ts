@@ -13,17 +13,22 @@ export interface RequestHistoryOptions {
 export type RequestListener = (request: RecordedRequest) => void;
 
 const MAX_BYTES = 16 * 1_048_576;
+/** Strangers choose these names: a page of requests has room for all of them and for others. */
+const MAX_UNKNOWN_NAMES = 20;
+const MAX_UNKNOWN_BYTES = 65_536;
 const NONE: readonly RecordedRequest[] = [];
 
 /** The last requests of this process, and those who follow them. */
 export class RequestHistory {
   readonly #ring: RequestRing | null;
+  readonly #unknownNames: RequestRing | null;
   readonly #listeners = new Set<RequestListener>();
   #statistics: (request: CountedRequest) => void = () => {};
   #onFollowed: (isFollowed: boolean) => void = () => {};
 
   constructor({ maxRequests, maxBytes = MAX_BYTES }: RequestHistoryOptions) {
     this.#ring = maxRequests === 0 ? null : new RequestRing(maxRequests, maxBytes);
+    this.#unknownNames = maxRequests === 0 ? null : new RequestRing(MAX_UNKNOWN_NAMES, MAX_UNKNOWN_BYTES);
   }
 
   /** Whether anybody wants to know of requests: otherwise the edge need not describe them. */
@@ -49,6 +54,12 @@ export class RequestHistory {
   record(request: RecordedRequest): void {
     this.tally(request);
     this.#ring?.keep(request);
+    this.tell(request);
+  }
+
+  /** For a name that no site has. It replaces another one of these, never a request to a site, and is no part of the statistics. */
+  recordUnknownName(request: RecordedRequest): void {
+    this.#unknownNames?.keep(request);
     this.tell(request);
   }
 
@@ -79,12 +90,15 @@ export class RequestHistory {
   }
 
   find(id: string): RecordedRequest | undefined {
-    return this.#ring?.find(id);
+    return this.#ring?.find(id) ?? this.#unknownNames?.find(id);
   }
 
   /** The newest by start. */
   list(filter: RequestFilter, limit: number): readonly RecordedRequest[] {
-    return this.#ring?.newest(filter, limit) ?? NONE;
+    const found = this.#ring?.newest(filter, limit) ?? NONE;
+    const unknown = this.#unknownNames?.newest(filter, limit) ?? NONE;
+    if (unknown.length === 0) return found;
+    return [...found, ...unknown].sort((one, other) => (one.id < other.id ? 1 : -1)).slice(0, limit);
   }
 
   /** Called with every request that finishes from now on, until the returned function is called. */

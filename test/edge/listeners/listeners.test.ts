@@ -35,6 +35,7 @@ async function openRedirects(t: TestContext, { httpsPort = 7443, maxConnectionsP
     httpsPort: () => httpsPort,
     newRequestId: () => 'rq_1',
     answers: { redirected: () => {} },
+    unknownName: () => {},
   };
   const servers = new HttpServers({
     scheme: 'http',

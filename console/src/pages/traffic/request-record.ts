@@ -21,6 +21,7 @@ export interface RequestRecord {
   readonly path: string | null;
   readonly status: number | null;
   readonly error_code?: string | null;
+  readonly refused_by?: string | null;
   readonly edge: Reference | null;
   readonly route: Reference | null;
   readonly client_address: string;
@@ -42,6 +43,16 @@ export function urlOf({ host, path, decisions }: RequestRecord): string {
   return `${isPlain ? 'http' : 'https'}://${host ?? ''}${path ?? '/'}`;
 }
 
-export function requestText({ method, host, path }: RequestRecord): string {
-  return method === null ? 'a request that could not be parsed' : `${method} ${host ?? ''}${path ?? ''}`;
+export function requestText(record: RequestRecord): string {
+  const { method, host, path } = record;
+  if (method === null) return host === null ? 'a request that could not be parsed' : `${host}: ${refusalText(record)}`;
+  return `${method} ${host ?? ''}${path ?? ''}`;
+}
+
+const BY_EDGE = 'edge:';
+
+/** Reasons of the edge itself are words. Codes all begin alike; the request's own page has the whole one. */
+export function refusalText({ refused_by: refusedBy, error_code: code }: RequestRecord): string {
+  if (refusedBy?.startsWith(BY_EDGE) === true) return refusedBy.slice(BY_EDGE.length).replaceAll('_', ' ');
+  return (code ?? '').replace(/^ERR_POSTERN_/, '');
 }

@@ -9,7 +9,7 @@ const STATUSES = [
   ['3xx', '3xx: redirected'],
   ['4xx', '4xx: refused'],
   ['5xx', '5xx: failed'],
-  ['0', 'none: the client left'],
+  ['0', 'none: no response'],
 ] as const;
 
 /** From the address of the page: a person and a site are chosen by links elsewhere. */

@@ -13,7 +13,7 @@ import { milliseconds } from '../../format/amounts.ts';
 import { submitted } from '../../format/text.ts';
 import { clockTime } from '../../format/times.ts';
 import { href, navigate, setQuery } from '../../router/location.ts';
-import { type RequestRecord, requestText } from './request-record.ts';
+import { type RequestRecord, refusalText, requestText } from './request-record.ts';
 import { ChosenFilters, TrafficFilters, trafficSearch } from './traffic-filters.tsx';
 
 const KEPT = 1_000;
@@ -150,11 +150,6 @@ function merged(newer: readonly RequestRecord[], older: readonly RequestRecord[]
   return [...newer, ...older].slice(0, KEPT);
 }
 
-/** All codes begin alike; the request's own page has the whole one. */
-function shortCode(code: string | null | undefined): string {
-  return (code ?? '').replace(/^ERR_POSTERN_/, '');
-}
-
 const COLUMNS: readonly Column<RequestRecord>[] = [
   { name: 'Time', class: 'middle col-narrow', cell: ({ at }) => <time dateTime={at}>{clockTime(at)}</time> },
   { name: 'Status', class: 'col-status', cell: ({ status }) => <StatusChip status={status} /> },
@@ -173,6 +168,6 @@ const COLUMNS: readonly Column<RequestRecord>[] = [
   {
     name: 'Error',
     class: 'low',
-    cell: ({ error_code }) => <span title={error_code ?? ''}>{shortCode(error_code)}</span>,
+    cell: (record) => <span title={record.error_code ?? ''}>{refusalText(record)}</span>,
   },
 ];
