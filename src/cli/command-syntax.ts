@@ -8,6 +8,8 @@ export interface CommandSyntax {
   readonly usage?: readonly string[];
   /** Absent: an argument that is not a flag is rejected. */
   readonly hasOperands?: boolean;
+  /** Kinds of resources whose names complete an argument in a shell. */
+  readonly completedBy?: readonly string[];
   readonly about: string;
   readonly subcommands?: readonly SubcommandSyntax[];
   /** For every subcommand. */
@@ -24,6 +26,8 @@ export interface SubcommandSyntax {
   readonly name: string;
   /** `FILE`, `[DELIVERY…]`; absent: it takes no arguments, only flags. */
   readonly operands?: string;
+  /** Kinds of resources whose names complete an argument in a shell. */
+  readonly completedBy?: readonly string[];
   readonly about: string;
   readonly flags?: readonly Flag[];
   /** Runs when no subcommand is named. */

@@ -28,6 +28,8 @@ export interface Flag {
   readonly choices?: readonly string[];
   /** The value is a file name. */
   readonly isFile?: boolean;
+  /** Kinds of resources whose names complete the value in a shell. */
+  readonly completedBy?: readonly string[];
 }
 
 export const flagErrors = errorTable({

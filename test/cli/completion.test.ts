@@ -2,12 +2,13 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { after, suite, test } from 'node:test';
 import { promisify } from 'node:util';
 import { apiResources } from '../../src/cli/api/api-resources.ts';
 import { operationList } from '../../src/cli/api/operation-list.ts';
 import { tempDir } from '../support/temp-dir.ts';
-import { runCommand } from './run-command.ts';
+import { TestWorld } from '../support/test-world.ts';
+import { operatorEnv, runCommand } from './run-command.ts';
 
 const run = promisify(execFile);
 
@@ -62,4 +63,70 @@ test('rejects another shell', async () => {
   const { code, stderr } = await runCommand(['completion', 'bahs']);
   assert.equal(code, 2);
   assert.match(stderr, /bash\|zsh\|fish\. Did you mean "bash"/);
+});
+
+suite('names that only the server knows', async () => {
+  const world = await TestWorld.open({ after });
+  const env = operatorEnv(world);
+  const edge = await world.api('POST', '/edges/https', { hostports: ['wiki.example.com:443', 'www.example.com:443'] });
+  await world.api('POST', `/edges/https/${edge.body.id}/routes`, { match: '/docs', match_type: 'path_prefix' });
+  await world.api('POST', '/backends/static', { address: '127.0.0.1:3000', description: 'ci runner' });
+  await world.api('POST', '/service_accounts', { name: 'ana@example.com' });
+
+  const names = async (kinds: string, begun = ''): Promise<readonly string[]> => {
+    const { code, stdout, stderr } = await runCommand(['completion', 'names', kinds, begun], { env });
+    assert.deepEqual([code, stderr], [0, '']);
+    return stdout.split('\n').filter((line) => line !== '');
+  };
+
+  test('are hosts, routes, and what else people call a thing', async () => {
+    assert.deepEqual(await names('https_edge'), ['wiki.example.com', 'www.example.com']);
+    assert.deepEqual(await names('https_edge', 'wi'), ['wiki.example.com']);
+    assert.deepEqual(await names('https_edge_route'), ['wiki.example.com/docs', 'www.example.com/docs']);
+    assert.deepEqual(await names('static_backend,service_account'), ['ci runner', 'ana@example.com']);
+    assert.deepEqual(await names('unheard_of'), []);
+  });
+
+  test('are none, silently and soon, without a server and without a key', async () => {
+    const unreachable = { ...env, POSTERN_CLI_API_URL: 'http://127.0.0.1:9' };
+    const keyless = { POSTERN_CLI_API_URL: 'https://postern.example.com' };
+    for (const given of [unreachable, keyless]) {
+      const began = performance.now();
+      const result = await runCommand(['completion', 'names', 'https_edge', 'w'], { env: given });
+      assert.deepEqual(result, { code: 0, stdout: '', stderr: '' });
+      assert.ok(performance.now() - began < 3_000);
+    }
+  });
+
+  test('complete flags and arguments in bash, and after npx', async (t) => {
+    const folder = await tempDir(t);
+    const script = join(folder, 'completion.bash');
+    await writeFile(script, (await runCommand(['completion', 'bash'])).stdout);
+    await writeFile(join(folder, 'file'), '');
+    const program = `postern() { '${process.execPath}' '${join(import.meta.dirname, '../../bin/postern.mjs')}' "$@"; }\nnpx() { shift; postern "$@"; }\nsource '${script}'`;
+    const complete = async (line: string): Promise<readonly string[]> => {
+      const typed = `COMP_LINE='${line}'; COMP_POINT=${line.length}; _postern; printf '%s\n' "\${COMPREPLY[@]}"`;
+      const { stdout } = await run('bash', ['--norc', '-c', `${program}\n${typed}`], {
+        cwd: folder,
+        env: { ...process.env, ...env },
+      });
+      return stdout.split('\n').filter((word) => word !== '');
+    };
+    assert.deepEqual(await complete('postern requests --host w'), ['wiki.example.com', 'www.example.com']);
+    assert.deepEqual(await complete('postern explain wi'), ['wiki.example.com']);
+    assert.deepEqual(await complete('postern api routes get --edge=ww'), ['www.example.com']);
+    // bash replaces only what follows the "@", and a name with a space is one word.
+    assert.deepEqual(await complete('postern requests --user ana@ex'), ['@example.com']);
+    assert.deepEqual(await complete('postern api static-backends get ci'), ['ci\\ runner']);
+    assert.deepEqual(await complete('npx postern requests --host wi'), ['wiki.example.com']);
+    assert.deepEqual(await complete('npx other --host wi'), []);
+  });
+});
+
+test('zsh and fish ask for the same names', async () => {
+  for (const shell of ['zsh', 'fish']) {
+    const { stdout } = await runCommand(['completion', shell]);
+    assert.match(stdout, /"users disable :operand"\)?\s+(?:echo|printf '%s\\n') "?:names:user_account/);
+    assert.match(stdout, /completion names/);
+  }
 });

@@ -37,10 +37,16 @@ suite('postern explain', () => {
     assert.equal(JSON.parse(json.stdout).outcome.status, 401);
   });
 
+  test('takes a host as people know it, for a URL', async () => {
+    const whole = await postern('explain', `https://${site.host}/`);
+    assert.deepEqual(await postern('explain', site.host), whole);
+    assert.match((await postern('explain', 'nonsense')).stdout, /No edge and no tunnel has the host nonsense/);
+  });
+
   test('explains wrong usage', async () => {
     for (const [args, says] of [
-      [['explain'], /takes one URL/],
-      [['explain', 'https://a.example/', 'b'], /takes one URL/],
+      [['explain'], /takes one URL or host/],
+      [['explain', 'https://a.example/', 'b'], /takes one URL or host/],
       [['explain', 'https://a.example/', '--header', 'x'], /--header requires/],
       [['explain', 'https://a.example/', '--claim', 'a=b'], /--claim needs --as/],
       [['explain', 'https://a.example/', '--client-cert', '/nowhere.pem'], /cannot read the file/],
@@ -49,6 +55,6 @@ suite('postern explain', () => {
       assert.equal(code, 2, args.join(' '));
       assert.match(stderr, says);
     }
-    assert.match((await postern('explain', 'nonsense')).stderr, /must be an absolute http or https URL/);
+    assert.match((await postern('explain', 'ftp://a.example')).stderr, /must be an absolute http or https URL/);
   });
 });

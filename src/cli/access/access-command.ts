@@ -31,9 +31,9 @@ const ROUTE_FLAGS: readonly Flag[] = [
     'route',
     'HOST/PATH',
     'The route: host and path, such as app.example.com/admin, or with --edge its id, path or description.',
-    { isRequired: true },
+    { isRequired: true, completedBy: ['https_edge_route'] },
   ),
-  textFlag('edge', 'NAME', 'Id, host or description of the edge.'),
+  textFlag('edge', 'NAME', 'Id, host or description of the edge.', { completedBy: ['https_edge'] }),
   fileFlag(
     'from-file',
     'File with a proposed configuration of the access module (JSON or YAML), not stored; - reads standard input.',
@@ -49,10 +49,12 @@ const SYNTAX: CommandSyntax = {
       name: 'test',
       about: 'print whether the rules let a described person in, and which rule decides',
       flags: [
-        textFlag('email', 'ADDRESS', 'Email address of the person.'),
+        textFlag('email', 'ADDRESS', 'Email address of the person.', { completedBy: ['user_account'] }),
         switchFlag('unverified', 'The provider does not report the address as verified.'),
         CLAIM,
-        textFlag('service-account', 'NAME', 'Id or name of a service account, instead of a person.'),
+        textFlag('service-account', 'NAME', 'Id or name of a service account, instead of a person.', {
+          completedBy: ['service_account'],
+        }),
         switchFlag('guest', 'A guest, instead of a person.'),
       ],
     },

@@ -35,6 +35,7 @@ function syntax(): CommandSyntax {
       {
         name: 'dismiss',
         operands: 'ID',
+        completedBy: ['alert'],
         about: 'take an alert out of the list of problems: it ends with its cause, and comes back if the cause does',
         flags: operationFlags(findOperation(resource, 'dismiss')),
       },

@@ -2,11 +2,11 @@ import { usage } from '../../lib/flags.ts';
 import { didYouMean } from '../../lib/text/near-match.ts';
 import { apiResources } from '../api/api-resources.ts';
 import { operationList } from '../api/operation-list.ts';
-import type { Command } from '../command.ts';
+import type { Command, CommandContext } from '../command.ts';
 import { type CommandSyntax, INVALID_USAGE } from '../command-syntax.ts';
 import { parseCommand } from '../parse-command.ts';
 import { apiNodes, type CompletionNode, commandNodes } from './completion-node.ts';
-import { completionScript, SHELLS } from './shell-scripts.ts';
+import { completionScript, NAMES, SHELLS } from './shell-scripts.ts';
 
 const SYNTAX: CommandSyntax = {
   name: 'completion',
@@ -31,6 +31,8 @@ export function createCompletionCommand(commands: readonly CommandRow[]): Comman
   return {
     syntax: SYNTAX,
     run: async (args, context) => {
+      // For the scripts, which pass whatever was typed so far.
+      if (args[0] === NAMES) return printNames(args.slice(1), context);
       const [name = '', ...rest] = parseCommand(SYNTAX, args).positionals;
       const shell = SHELLS.find((known) => known === name);
       if (shell === undefined || rest.length > 0) {
@@ -40,6 +42,12 @@ export function createCompletionCommand(commands: readonly CommandRow[]): Comman
       return 0;
     },
   };
+}
+
+async function printNames([kinds = '', begun = '']: readonly string[], context: CommandContext): Promise<number> {
+  const { listNames } = await import('./list-names.ts');
+  for (const name of await listNames(kinds.split(','), begun, context)) context.print(name);
+  return 0;
 }
 
 async function completionNodes(commands: readonly CommandRow[]): Promise<readonly CompletionNode[]> {

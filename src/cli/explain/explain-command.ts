@@ -14,15 +14,18 @@ import { HEADER, headersOf } from './header-flags.ts';
 
 const SYNTAX: CommandSyntax = {
   name: 'explain',
-  usage: ['URL'],
+  usage: ['URL|HOST'],
   hasOperands: true,
+  completedBy: ['https_edge'],
   about:
     'Explains what the edge would do with a request, and why: the route it takes and why the others do not match, what each module decides, which targets may get it, and which headers the upstream would see. Nothing is sent, fetched, stored or counted.',
   flags: [
     textFlag('method', 'METHOD', 'Method of the request.', { default: 'GET' }),
     HEADER,
     textFlag('from', 'ADDRESS', 'IP address of the client.', { default: '127.0.0.1' }),
-    textFlag('as', 'EMAIL', 'Email address of a person who is logged in, whether or not they ever were.'),
+    textFlag('as', 'EMAIL', 'Email address of a person who is logged in, whether or not they ever were.', {
+      completedBy: ['user_account'],
+    }),
     CLAIM,
     fileFlag('client-cert', 'PEM file with a client certificate.'),
     outputFlag(['table', 'json']),
@@ -43,14 +46,15 @@ export const explainCommand: Command = {
     const [claims, headers] = [claimsOf(parsed), headersOf(parsed)];
     const [url, ...more] = positionals;
     if (url === undefined || more.length > 0)
-      throw usage('postern explain takes one URL, such as https://shop.example.com/cart');
+      throw usage('postern explain takes one URL or host, such as https://shop.example.com/cart');
     const isJson = isJsonOutput(flags);
     const [method, address, email, file] = ['method', 'from', 'as', 'client-cert'].map((name) => flags.get(name));
     if (email === undefined && Object.keys(claims).length > 0) throw usage('--claim needs --as EMAIL');
     return runWithApi(context, async () => {
       const transport = await openTransport(parsed, context);
       const body = {
-        url,
+        // People know a site by its host.
+        url: url.includes('://') ? url : `https://${url}`,
         ...(method !== undefined && { method: method.toUpperCase() }),
         ...(Object.keys(headers).length > 0 && { headers }),
         ...(address !== undefined && { address }),

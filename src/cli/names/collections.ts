@@ -12,6 +12,8 @@ export interface Collection {
   readonly idPattern: string | null;
   /** Whether its items are created by the API, not by agents or traffic. */
   readonly isConfigured: boolean;
+  /** Whether the list has the parameter q. */
+  readonly isSearchable: boolean;
 }
 
 export function collectionsOf(operations: readonly OperationDescription[]): readonly Collection[] {
@@ -27,6 +29,7 @@ export function collectionsOf(operations: readonly OperationDescription[]): read
         listKey: list.key,
         idPattern: cursor?.pattern ?? null,
         isConfigured: cursor !== undefined && created.has(operation.path),
+        isSearchable: operation.query?.properties['q'] !== undefined,
       },
     ];
   });

@@ -24,6 +24,7 @@ const SYNTAX: CommandSyntax = {
   name: 'down',
   usage: ['HOST'],
   hasOperands: true,
+  completedBy: ['https_edge'],
   about:
     'Removes what "postern up HOST" made, in one change: the edge, the route and the backend. What somebody else made or uses stays, and so do the server, its settings and its data. "postern undo REVISION" undoes it.',
   flags: [API_KEY_FILE],
