@@ -45,4 +45,7 @@ export function fileFlag(name: string, description: string, more: Partial<Flag> 
   return { name, kind: 'text', hint: 'FILE', isFile: true, description, ...more };
 }
 
+/** For commands that print times in tables. */
+export const UTC = switchFlag('utc', 'Show times in UTC on a terminal, where they are local otherwise.');
+
 export const YES = switchFlag('yes', 'Do not ask; required when there is no terminal.');

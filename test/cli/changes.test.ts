@@ -37,9 +37,12 @@ suite('postern changes', () => {
     assert.equal(code, 0);
     assert.deepEqual(head.split(/ {2,}/), ['REVISION', 'WHEN', 'WHO', 'WHAT', 'MESSAGE']);
     assert.match(first, / {2}created ip_policy ipp_\w+ and 1 more {2,}two\\u000apolicies\\u001b\[31m$/);
-    assert.match(second, new RegExp(`^${renamed.revision} +20\\S+Z  ak_\\w+  updated https_edge ${edge.body.id}`));
+    assert.match(
+      second,
+      new RegExp(`^${renamed.revision} +20\\S+Z  First API key  updated https_edge cli\\.example\\.com `),
+    );
     assert.ok(
-      rest.some((line) => line.includes(`created https_edge ${edge.body.id}`)),
+      rest.some((line) => line.includes('created https_edge cli.example.com')),
       stdout,
     );
   });
@@ -63,11 +66,14 @@ suite('postern changes', () => {
     const [head, ...lines] = shown.stdout.trimEnd().split('\n');
     assert.match(
       head as string,
-      new RegExp(`^revision ${renamed.revision}, 20\\S+Z, by ak_\\w+ from 127\\.0\\.0\\.1 \\(api\\)$`),
+      new RegExp(`^revision ${renamed.revision}, 20\\S+Z, by First API key from 127\\.0\\.0\\.1 \\(api\\)$`),
     );
-    assert.deepEqual(lines, [`~ https_edge ${edge.body.id}`, '    description: "first" -> "second"']);
+    assert.deepEqual(lines, [`~ https_edge cli.example.com (${edge.body.id})`, '    description: "first" -> "second"']);
     const created = (await postern(['changes', 'show', route.revision])).stdout;
-    assert.match(created, new RegExp(`^\\+ oidc of https_edge_route ${route.body.id}$`, 'm'));
+    assert.match(
+      created,
+      new RegExp(`^\\+ oidc of https_edge_route cli\\.example\\.com/ \\(${route.body.id}\\)$`, 'm'),
+    );
     assert.ok(!created.includes('planted-secret'), created);
     const secret = await write('PUT', `${edgePath}/routes/${route.body.id}/oidc`, {
       ...OIDC,

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, suite, test } from 'node:test';
+import { stripVTControlCharacters } from 'node:util';
 import { runCli } from '../../src/main/cli.ts';
 import { recorded } from '../support/recorded-request.ts';
 import { TestWorld } from '../support/test-world.ts';
@@ -11,6 +12,11 @@ const { history } = world.server;
 
 function postern(...args: readonly string[]) {
   return runCommand(args, { env });
+}
+
+/** Without colours. */
+function plainLines(text: string): readonly string[] {
+  return stripVTControlCharacters(text).trimEnd().split('\n');
 }
 
 const fine = recorded({ path: '/fine' });
@@ -59,20 +65,47 @@ suite('postern requests', () => {
   });
 
   for (const columns of [60, 80, 120, 200]) {
-    test(`fits a terminal of ${columns} columns: the id gives way first`, async () => {
+    test(`is a table with a head that fits a terminal of ${columns} columns: the id gives way first`, async () => {
       const { stdout } = await runCommand(['requests'], { env, columns });
-      const lines = stdout.trimEnd().split('\n');
+      const [head = '', ...lines] = plainLines(stdout);
       assert.ok(
-        lines.every((line) => line.length <= columns),
+        [head, ...lines].every((line) => line.length <= columns),
         stdout,
       );
+      const heads = ['TIME', 'CODE', 'REQUEST', 'REASON', ...(columns >= 80 ? ['WHO'] : [])];
+      assert.deepEqual(head.split(/ {2,}/).slice(0, heads.length), heads);
       assert.match(
         lines.find((line) => line.includes('/fine')) ?? '',
-        /^\d\d:\d\d:\d\d {2}200 {2}GET {3}shop\.example\.com\/fine {2}12\.35 ms/,
+        /^\d\d:\d\d:\d\d {2}200 {3}GET shop\.example\.com\/fine( |$)/,
       );
+      assert.match(lines.find((line) => line.includes('  403  ')) ?? '', / {2}access:denied( |$)/);
       assert.equal(stdout.includes(fine.id), columns >= 120);
     });
   }
+
+  test('has local times on a terminal, and with --utc those of the API', async () => {
+    const startedAtMs = Date.parse('2026-01-02T23:30:00Z');
+    history.record(recorded({ host: 'old.example.com', startedAtMs }));
+    const timeOf = async (...flags: readonly string[]): Promise<string> => {
+      const args = ['requests', '--host', 'old.example.com', ...flags];
+      return plainLines((await runCommand(args, { env, columns: 120 })).stdout)[1]?.slice(0, 11) ?? '';
+    };
+    assert.equal(await timeOf('--utc'), '01-02 23:30');
+    const local = new Date(startedAtMs);
+    assert.equal((await timeOf()).slice(6), local.toTimeString().slice(0, 5));
+  });
+
+  test('names people instead of ids, and finds their requests by name', async () => {
+    const body = { name: 'ci runner', description: 'builds' };
+    const { body: account } = await world.api('POST', '/service_accounts', body);
+    const theirs = recorded({ path: '/theirs', userId: account.id, userKind: 'service_account' });
+    history.record(theirs);
+    const { stdout } = await runCommand(['requests', '--user', 'ci runner'], { env, columns: 120 });
+    const lines = plainLines(stdout);
+    assert.equal(lines.length, 2);
+    assert.match(lines[1] ?? '', /\/theirs +ci runner /);
+    assert.ok(!stdout.includes(account.id));
+  });
 
   test('shows the decisions of one request', async () => {
     const { code, stdout } = await postern('requests', 'show', refused.id);

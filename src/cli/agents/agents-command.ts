@@ -10,7 +10,7 @@ import type { Command, CommandContext } from '../command.ts';
 import { API_EXIT_CODES, type CommandSyntax } from '../command-syntax.ts';
 import { outputFlag } from '../output/output-format.ts';
 import { type ParsedCommand, parseCommand } from '../parse-command.ts';
-import { CONNECTION, switchFlag, textFlag } from '../shared-flags.ts';
+import { CONNECTION, switchFlag, textFlag, UTC } from '../shared-flags.ts';
 
 const PATH = '/agent_invitations';
 /** What each list is in the API. */
@@ -43,9 +43,14 @@ const SYNTAX: CommandSyntax = {
         }),
       ],
     },
-    { name: 'list', about: 'list connected agents', flags: [outputFlag()] },
-    { name: 'invitations', about: 'list invitations that were not used', flags: [outputFlag()] },
-    { name: 'revoke', operands: 'INVITATION_ID', about: 'end an invitation that was not used' },
+    { name: 'list', about: 'list connected agents', flags: [outputFlag(), UTC] },
+    { name: 'invitations', about: 'list invitations that were not used', flags: [outputFlag(), UTC] },
+    {
+      name: 'revoke',
+      operands: 'INVITATION_ID',
+      completedBy: ['agent_invitation'],
+      about: 'end an invitation that was not used',
+    },
   ],
   groups: [CONNECTION],
   notes: [

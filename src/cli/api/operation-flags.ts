@@ -2,7 +2,7 @@ import type { TObject, TSchema } from 'typebox';
 import type { Flag } from '../../lib/flags.ts';
 import { outputFlag } from '../output/output-format.ts';
 import { WATCH_FLAGS } from '../output/watch.ts';
-import { CONNECTION, fileFlag, switchFlag, textFlag } from '../shared-flags.ts';
+import { CONNECTION, fileFlag, switchFlag, textFlag, UTC } from '../shared-flags.ts';
 import { bodyFlags } from './body-flags.ts';
 import type { ApiFlag } from './flag.ts';
 import type { OperationDescription } from './operation-list.ts';
@@ -132,6 +132,7 @@ const IDEMPOTENCY_FLAG = textFlag(
 /** Flags of every operation. */
 export const COMMON_FLAGS: readonly Flag[] = [
   outputFlag(),
+  UTC,
   switchFlag('json', 'Print the JSON response of the API unchanged.'),
   textFlag('only', 'FIELD', 'Print only this field, one line per result: --only id, --only target.webhook.secret.'),
   ...CONNECTION.flags,

@@ -64,13 +64,13 @@ export async function sendAndShow(call: OperationCall, context: CommandContext):
 async function show(
   { raw, body }: ParsedAnswer,
   operation: OperationDescription,
-  { format, only }: ShownForm,
+  { format, only, isUtc }: ShownForm,
   context: CommandContext,
 ): Promise<void> {
   if (only !== null) {
     if (body !== null) showOnly(operation, body, only, context);
-    else showAnswer(operation, raw, body, context);
-  } else if (format === 'table') showAnswer(operation, raw, body, context);
+    else showAnswer(operation, raw, body, context, isUtc);
+  } else if (format === 'table') showAnswer(operation, raw, body, context, isUtc);
   else if (format === 'json' && raw.text !== '') printJson(raw.text, context);
   else if (format === 'yaml' && body !== null) printStructured(body, 'yaml', context);
 }

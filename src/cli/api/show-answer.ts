@@ -20,6 +20,7 @@ export function showAnswer(
   answer: RawAnswer,
   body: JsonObject | null,
   context: CommandContext,
+  isUtc: boolean,
 ): void {
   if (body === null) {
     context.warn(`${operation.success.description.replace(/\.$/, '')} (${answer.info.status})`);
@@ -37,6 +38,7 @@ export function showAnswer(
       schema: list.item,
       leftOut: pathParameters(operation.path),
       terminalWidth: terminalWidth(context),
+      isUtc,
     };
     printTableLines(table(items, layout), context);
   }

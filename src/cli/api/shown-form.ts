@@ -7,6 +7,8 @@ import { checkOnly } from './show-answer.ts';
 export interface ShownForm {
   readonly format: OutputFormat;
   readonly only: string | null;
+  /** Times of tables; otherwise they are local. */
+  readonly isUtc: boolean;
 }
 
 /** Finds contradictions and misspelled fields before the request is sent: a command that fails must not have created anything. */
@@ -19,5 +21,5 @@ export function shownForm(operation: OperationDescription, parsed: ParsedFlags):
   if (only !== undefined && output !== undefined) throw usage('use --only or --output, not both');
   const field = only ?? (format === 'id' && operation.success.schema !== null ? 'id' : undefined);
   if (field !== undefined) checkOnly(operation, field);
-  return { format, only: field ?? null };
+  return { format, only: field ?? null, isUtc: isOn(parsed, 'utc') };
 }

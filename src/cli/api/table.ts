@@ -2,10 +2,11 @@ import type { TSchema } from 'typebox';
 import type { JsonObject } from '../../lib/json.ts';
 import { isObjectSchema, secretVisibility } from '../../lib/schema/schema-facts.ts';
 import { cut, padTo, widthOf } from '../agent/output/styled-text.ts';
+import { minuteText } from '../output/time-text.ts';
 import { cellText, EMPTY } from './cell-text.ts';
 
 const MAX_COLUMNS = 6;
-const MIN_WIDTH = 10;
+const MIN_WIDTH = 14;
 /** The kind and some letters, which tell items apart. */
 const MIN_ID_WIDTH = 16;
 const GAP = '  ';
@@ -20,6 +21,8 @@ interface Column {
   readonly name: string;
   /** Beside an address or host, which every command takes too, ids shrink first. Alone they are never cut: users copy them. */
   readonly isId: boolean;
+  /** Never cut: half of a time is none. */
+  readonly isTime: boolean;
   readonly cells: readonly string[];
 }
 
@@ -34,6 +37,8 @@ export interface TableLayout {
   readonly leftOut: readonly string[];
   /** Null is for a pipe, where nothing is truncated. */
   readonly terminalWidth: number | null;
+  /** Times on a terminal are local without it. */
+  readonly isUtc?: boolean;
 }
 
 /** Lines of a table of the items, truncated to the terminal's width. */
@@ -48,14 +53,17 @@ export function table(items: readonly JsonObject[], layout: TableLayout): readon
   return [head, ...items.map((_, row) => line(columns.map(({ column }) => column.cells[row] ?? '')))];
 }
 
-function chooseColumns(items: readonly JsonObject[], { schema, leftOut }: TableLayout): readonly Column[] {
+function chooseColumns(
+  items: readonly JsonObject[],
+  { schema, leftOut, terminalWidth, isUtc = false }: TableLayout,
+): readonly Column[] {
   const fields = isObjectSchema(schema) ? Object.entries(schema.properties) : [];
   const isLeftOut = (name: string): boolean => LEFT_OUT.has(name) || leftOut.includes(name);
   const shown = fields.filter(([name, field]) => !isLeftOut(name) && isShort(field)).map(([name]) => name);
   const middle = shown.filter((name) => ![...KNOWN_BY, ...FIRST, ...LAST].includes(name));
   const ordered = [...KNOWN_BY, ...FIRST, ...middle, ...LAST].filter((name) => shown.includes(name));
   const columns = ordered
-    .map((name) => ({ name, isId: isIdField(name, items), cells: items.map((item) => cellText(item[name])) }))
+    .map((name) => ({ name, isId: isIdField(name, items), ...cellsOf(items, name, terminalWidth !== null, isUtc) }))
     .filter(({ name, cells }) => FIRST.includes(name) || cells.some((cell) => cell !== EMPTY))
     // A certificate does not fit into a cell.
     .filter(({ name }) => !items.some((item) => typeof item[name] === 'string' && item[name].includes('\n')));
@@ -63,6 +71,19 @@ function chooseColumns(items: readonly JsonObject[], { schema, leftOut }: TableL
     return [...columns.slice(0, MAX_COLUMNS - 1), ...columns.slice(MAX_COLUMNS - 1).slice(-1)];
   const [ids, others] = [columns.filter(({ name }) => name === 'id'), columns.filter(({ name }) => name !== 'id')];
   return [...others.slice(0, MAX_COLUMNS - 2), ...others.slice(MAX_COLUMNS - 2).slice(-1), ...ids];
+}
+
+/** A person at a terminal reads times of that place. */
+function cellsOf(
+  items: readonly JsonObject[],
+  name: string,
+  isTerminal: boolean,
+  isUtc: boolean,
+): Pick<Column, 'cells' | 'isTime'> {
+  const cells = items.map((item) => cellText(item[name]));
+  if (!isTerminal) return { cells, isTime: false };
+  const times = cells.map((cell) => minuteText(cell, isUtc));
+  return { cells: times.map((time, at) => time ?? cells[at] ?? ''), isTime: times.some((time) => time !== null) };
 }
 
 function isShort(field: TSchema): boolean {
@@ -83,8 +104,8 @@ function isIdField(name: string, items: readonly JsonObject[]): boolean {
 }
 
 /**
- * Narrows ids first, then the widest texts, then drops columns from the right. What a person knows an item by is cut
- * last.
+ * Narrows ids first, then the widest texts. If that is not enough, it does the same without the last column. What a person
+ * knows an item by is cut last.
  */
 function fit(columns: readonly Column[], terminalWidth: number | null): Sized[] {
   const sized = columns.map((column) => ({
@@ -100,23 +121,25 @@ function fit(columns: readonly Column[], terminalWidth: number | null): Sized[] 
     return widest !== undefined;
   };
   while (total() > terminalWidth) {
-    const isDone =
-      narrow(({ column, width }) => hasKnown && column.isId && width > MIN_ID_WIDTH) ||
-      narrow(({ column, width }) => !column.isId && !isKnownBy(column) && width > MIN_WIDTH) ||
-      dropLast(sized) ||
-      narrow(({ column, width }) => isKnownBy(column) && width > MIN_WIDTH);
-    if (!isDone) break;
+    if (narrow(({ column, width }) => hasKnown && column.isId && width > MIN_ID_WIDTH)) continue;
+    if (narrow(({ column, width }) => isCut(column) && width > MIN_WIDTH)) continue;
+    const fewer = withoutLast(columns);
+    if (fewer !== null) return fit(fewer, terminalWidth);
+    if (!narrow(({ column, width }) => isKnownBy(column) && width > MIN_WIDTH)) break;
   }
   return sized;
+}
+
+function isCut(column: Column): boolean {
+  return !column.isId && !column.isTime && !isKnownBy(column);
 }
 
 function isKnownBy({ name }: Column): boolean {
   return KNOWN_BY.includes(name);
 }
 
-function dropLast(sized: Sized[]): boolean {
-  const index = sized.findLastIndex(({ column }, at) => at > 0 && column.name !== 'id' && !isKnownBy(column));
-  if (index === -1) return false;
-  sized.splice(index, 1);
-  return true;
+/** Null: nothing can be left out. */
+function withoutLast(columns: readonly Column[]): readonly Column[] | null {
+  const last = columns.findLastIndex((column, at) => at > 0 && column.name !== 'id' && !isKnownBy(column));
+  return last === -1 ? null : columns.filter((_, at) => at !== last);
 }

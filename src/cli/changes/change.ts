@@ -4,6 +4,8 @@ import type { JsonObject } from '../../lib/json.ts';
 
 export interface Author {
   readonly id: string;
+  /** What people call it; absent: a server before this one. */
+  readonly name?: string;
   readonly address: string | null;
   readonly via: string;
 }
@@ -12,6 +14,8 @@ export interface ChangedObject {
   readonly kind: string;
   readonly module?: string;
   readonly id: string;
+  /** Absent: a server before this one. */
+  readonly name?: string;
   readonly change: 'created' | 'updated' | 'deleted';
 }
 
@@ -52,12 +56,19 @@ export async function readChange(
   return { text, change: JSON.parse(text) as Change<ChangedDocument> };
 }
 
-export function authorText({ id }: Author): string {
-  return id === '' ? 'server' : id;
+export function authorText({ id, name = '' }: Author): string {
+  return [name, id].find((text) => text !== '') ?? 'server';
 }
 
-export function objectText({ kind, module, id }: ChangedObject): string {
-  return module === undefined ? `${kind} ${id}` : `${module} of ${kind} ${id}`;
+/** By its name where it has one. */
+export function namedText({ kind, module, id, name = '' }: ChangedObject): string {
+  const called = `${kind} ${name === '' ? id : name}`;
+  return module === undefined ? called : `${module} of ${called}`;
+}
+
+/** With its id, which other commands take too. */
+export function objectText(object: ChangedObject): string {
+  return object.name ? `${namedText(object)} (${object.id})` : namedText(object);
 }
 
 /** The one argument of a command about one change. */

@@ -7,7 +7,7 @@ import { API_EXIT_CODES, type CommandSyntax } from '../command-syntax.ts';
 import { outputFlag } from '../output/output-format.ts';
 import { WATCH_FLAGS, watch, watchInterval } from '../output/watch.ts';
 import { parseCommand } from '../parse-command.ts';
-import { CONNECTION, textFlag } from '../shared-flags.ts';
+import { CONNECTION, textFlag, UTC } from '../shared-flags.ts';
 import { listChanges } from './list-changes.ts';
 import { showChange } from './show-change.ts';
 import { verifyChanges } from './verify-changes.ts';
@@ -31,10 +31,14 @@ const SYNTAX: CommandSyntax = {
           'object',
           'NAME',
           'Only changes of the resource with this id or name, or of its modules: app.example.com.',
+          { completedBy: ['https_edge', 'ip_policy', 'user_account'] },
         ),
-        textFlag('author', 'NAME', 'Only changes by the API key with this id or description.'),
+        textFlag('author', 'NAME', 'Only changes by the API key with this id or description.', {
+          completedBy: ['api_key'],
+        }),
         textFlag('limit', 'NUMBER', 'Number of changes.', { default: '50' }),
         outputFlag(),
+        UTC,
         ...WATCH_FLAGS,
       ],
     },

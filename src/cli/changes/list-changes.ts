@@ -1,17 +1,20 @@
 import { queryString } from '../../client/fill-path.ts';
 import type { Transport } from '../../client/transport.ts';
-import { type ParsedFlags, usage } from '../../lib/flags.ts';
+import { isOn, type ParsedFlags, usage } from '../../lib/flags.ts';
 import { printable } from '../api/cell-text.ts';
+import { terminalWidth } from '../api/terminal-width.ts';
 import type { CommandContext } from '../command.ts';
 import { Names } from '../names/names.ts';
 import { outputFormat } from '../output/output-format.ts';
 import { printTable } from '../output/rows-table.ts';
 import { printStructured } from '../output/structured-text.ts';
 import { timeFlag } from '../time-flag.ts';
-import { authorText, type Change, objectText, type PendingChange, pendingText } from './change.ts';
+import { authorText, type Change, namedText, type PendingChange, pendingText } from './change.ts';
 
 const PAGE = 100;
 const DEFAULT_LIMIT = 50;
+/** A narrower terminal has room for what was changed, and `changes show` has the message. */
+const MESSAGE_FROM = 80;
 
 interface Page {
   readonly changes: readonly Change[];
@@ -20,18 +23,19 @@ interface Page {
   readonly pending?: PendingChange | null;
 }
 
-export async function listChanges(
-  transport: Transport,
-  { flags, positionals }: ParsedFlags,
-  context: CommandContext,
-): Promise<number> {
+export async function listChanges(transport: Transport, parsed: ParsedFlags, context: CommandContext): Promise<number> {
+  const { flags, positionals } = parsed;
   if (positionals.length > 0) throw usage('unexpected argument: see postern changes --help');
   const format = outputFormat(flags);
   const { changes, hasMore, pending } = await readChanges(transport, flags, new Names(transport, context));
   if (format === 'json' || format === 'yaml') printStructured({ changes, pending }, format, context);
   else if (format === 'id') for (const { revision } of changes) context.print(String(revision));
   else if (changes.length === 0) context.warn('none');
-  else printTable(changes.map(rowOf), context);
+  else {
+    const hasMessage = (terminalWidth(context) ?? MESSAGE_FROM) >= MESSAGE_FROM;
+    const rows = changes.map((change) => rowOf(change, hasMessage));
+    printTable(rows, context, { isUtc: isOn(parsed, 'utc') });
+  }
   if (format === 'table' && pending !== null) context.warn(`postern: ${printable(pendingText(pending))}`);
   if (hasMore) context.warn('postern: there are older changes: use --limit NUMBER or --until TIME to see them');
   return 0;
@@ -65,15 +69,17 @@ async function readChanges(
   }
 }
 
-function rowOf({ revision, at, author, message, objects, count, confirm_by: confirmBy }: Change) {
-  const [first] = objects;
+function rowOf(change: Change, hasMessage: boolean) {
+  const { revision, at, author, message, objects, count, confirm_by: confirmBy } = change;
+  // A site is known by its host, not by what it consists of.
+  const first = objects.find(({ kind }) => kind === 'https_edge') ?? objects[0];
   const others = count > 1 ? ` and ${count - 1} more` : '';
   return {
     revision,
     when: at,
     who: authorText(author),
-    what: first === undefined ? '' : `${first.change} ${objectText(first)}${others}`,
-    message: printable(confirmBy ? `(pending) ${message}` : message),
+    what: first === undefined ? '' : `${first.change} ${namedText(first)}${others}`,
+    ...(hasMessage && { message: printable(confirmBy ? `(pending) ${message}` : message) }),
   };
 }
 

@@ -6,12 +6,16 @@ import type { CommandContext } from '../command.ts';
 import { painterFor } from './color.ts';
 
 /** Prints rows as a table that fits the terminal; the names of the first row's fields are the columns. */
-export function printTable(rows: readonly Readonly<Record<string, JsonValue>>[], context: CommandContext): void {
+export function printTable(
+  rows: readonly Readonly<Record<string, JsonValue>>[],
+  context: CommandContext,
+  { isUtc = false }: { readonly isUtc?: boolean } = {},
+): void {
   const [first] = rows;
   if (first === undefined) return;
   const properties = Object.fromEntries(Object.keys(first).map((name) => [name, {}]));
   const schema = { type: 'object', properties } as TSchema;
-  printTableLines(table(rows, { schema, leftOut: [], terminalWidth: terminalWidth(context) }), context);
+  printTableLines(table(rows, { schema, leftOut: [], terminalWidth: terminalWidth(context), isUtc }), context);
 }
 
 /** The first line is the head. */

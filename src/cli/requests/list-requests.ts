@@ -1,13 +1,15 @@
 import { queryString } from '../../client/fill-path.ts';
 import type { Transport } from '../../client/transport.ts';
-import { type ParsedFlags, usage } from '../../lib/flags.ts';
+import { isOn, type ParsedFlags, usage } from '../../lib/flags.ts';
 import { printable } from '../api/cell-text.ts';
 import { terminalWidth } from '../api/terminal-width.ts';
 import { isJsonOutput } from '../changes/output-flag.ts';
 import type { CommandContext } from '../command.ts';
+import { printTableLines } from '../output/rows-table.ts';
 import { printJson } from '../output/structured-text.ts';
 import { timeFlag } from '../time-flag.ts';
-import { requestDetails, requestLine, type ShownRequest } from './request-lines.ts';
+import { CallerNames, readRequest } from './caller-names.ts';
+import { requestDetails, requestTable, type ShownRequest, wholeLine } from './request-lines.ts';
 import { filtersOf } from './tail-requests.ts';
 
 const DEFAULT_LIMIT = '50';
@@ -15,9 +17,10 @@ const DEFAULT_LIMIT = '50';
 /** The newest requests, one line each. */
 export async function listRequests(
   transport: Transport,
-  { flags, positionals }: ParsedFlags,
+  parsed: ParsedFlags,
   context: CommandContext,
 ): Promise<number> {
+  const { flags, positionals } = parsed;
   if (positionals.length > 0) throw usage('unexpected argument: see postern requests --help');
   const limit = flags.get('limit') ?? DEFAULT_LIMIT;
   if (!/^([1-9]\d?|100)$/.test(limit)) throw usage('--limit must be a whole number from 1 to 100');
@@ -34,7 +37,12 @@ export async function listRequests(
   };
   if (requests.length === 0) context.warn('none');
   const columns = terminalWidth(context);
-  for (const request of requests) context.print(requestLine(request, columns));
+  if (columns === null) for (const request of requests) context.print(wholeLine(request));
+  else if (requests.length > 0) {
+    const callers = new CallerNames(transport);
+    const read = await Promise.all(requests.map((request) => readRequest(request, callers)));
+    printTableLines(requestTable(read, columns, isOn(parsed, 'utc')), context);
+  }
   const silent = nodes.filter(({ answered }) => !answered).map(({ name }) => name);
   if (silent.length > 0) context.warn(`postern: no answer from ${silent.join(', ')}: their requests are missing`);
   return 0;

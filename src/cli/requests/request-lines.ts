@@ -1,6 +1,7 @@
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import { isJsonObject } from '../../lib/json.ts';
 import { cellText, printable } from '../api/cell-text.ts';
+import { timeText } from '../output/time-text.ts';
 
 /** A request as the API shows it. */
 export interface ShownRequest extends JsonObject {
@@ -17,41 +18,23 @@ interface ShownDecision extends JsonObject {
   readonly reason: string;
 }
 
-/** Time, status and method. */
-const HEAD = 21;
+/** Refusals of the edge itself, whose reasons are words: `edge:no_site_for_this_name`. */
+const BY_EDGE = 'edge:';
+/** Time and status. */
+const HEAD = 15;
 const MIN_TARGET = 20;
-const MIN_ID = 8;
+const WIDE_TARGET = 36;
+const MAX_REASON = 40;
+const MAX_WHO = 40;
 
-/** One line per request. `columns`: those of the terminal, with local time and the id last; null: a pipe, where nothing is cut. */
-export function requestLine(request: ShownRequest, columns: number | null): string {
-  return columns === null ? wholeLine(request) : fittedLine(request, columns);
+/** A request and who made it: the name of somebody who logged in, otherwise the address. */
+export interface ReadRequest {
+  readonly request: ShownRequest;
+  readonly who: string;
 }
 
-/** The id gives way first, then the path. What does not fit at all is left out. */
-function fittedLine(request: ShownRequest, columns: number): string {
-  const { id, at, status, method, host, path, client_address: client, target, refused_by: refusedBy } = request;
-  const end = refusedBy ?? request['answered_by'] ?? target;
-  const first = [
-    new Date(at).toTimeString().slice(0, 8),
-    String(status).padEnd(3),
-    cellText(method).padEnd(4),
-    `${cellText(host)}${path === null ? '' : cellText(path)}`,
-  ].join('  ');
-  const rest = [`${request.duration_ms} ms`, cellText(client), ...(end === undefined ? [] : [cellText(end)])];
-  // Those that fit beside a short path.
-  const room = (parts: readonly string[]): number => columns - parts.reduce((sum, part) => sum + part.length + 2, 0);
-  const needed = Math.min(first.length, HEAD + MIN_TARGET);
-  while (rest.length > 1 && room(rest) < needed) rest.pop();
-  const line = [cut(first, room(rest)), ...rest].join('  ');
-  const left = columns - line.length - 2;
-  return left < MIN_ID ? line : `${line}  ${cut(id, left)}`;
-}
-
-function cut(text: string, length: number): string {
-  return text.length <= length ? text : `${text.slice(0, Math.max(0, length - 1))}…`;
-}
-
-function wholeLine(request: ShownRequest): string {
+/** For a pipe: nothing is cut. */
+export function wholeLine(request: ShownRequest): string {
   const { id, at, status, method, host, path, client_address: client, target, refused_by: refusedBy } = request;
   const end = refusedBy ?? request['answered_by'] ?? target;
   return [
@@ -64,6 +47,83 @@ function wholeLine(request: ShownRequest): string {
     `${request.duration_ms} ms`,
     ...(end === undefined ? [] : [cellText(end)]),
   ].join('  ');
+}
+
+/** For a terminal, one request as it finishes. The reason of a refusal stays longest, then who it was; the path gives way to them. */
+export function fittedLine({ request, who }: ReadRequest, columns: number, isUtc: boolean): string {
+  const { at, status } = request;
+  const first = [clockText(at, isUtc), statusText(status).padEnd(3), urlText(request)].join('  ');
+  const rest = [endText(request), who, `${request.duration_ms} ms`].filter((text) => text !== '');
+  // Those that fit beside a short path.
+  const room = (parts: readonly string[]): number => columns - parts.reduce((sum, part) => sum + part.length + 2, 0);
+  while (rest.length > 1 && room(rest) < Math.min(first.length, HEAD + MIN_TARGET)) rest.pop();
+  return [cut(first, room(rest)), ...rest].join('  ');
+}
+
+/** For a terminal: a table with a head. Columns that do not fit beside a short path are left out, the id first. */
+export function requestTable(requests: readonly ReadRequest[], columns: number, isUtc: boolean): readonly string[] {
+  const column = (head: string, cellOf: (read: ReadRequest) => string, maxWidth = Number.POSITIVE_INFINITY) => {
+    const cells = requests.map(cellOf);
+    const width = Math.min(maxWidth, Math.max(head.length, ...cells.map((cell) => cell.length)));
+    return { head, cells, width, isEmpty: cells.every((cell) => cell === '') };
+  };
+  const first = [
+    column('TIME', ({ request }) => clockText(request.at, isUtc)),
+    column('CODE', ({ request }) => statusText(request.status)),
+  ];
+  const url = column('REQUEST', ({ request }) => urlText(request));
+  let left = columns - first.reduce((sum, { width }) => sum + width + 2, 0);
+  const fits = ({ isEmpty, width }: (typeof first)[number], beside: number): boolean => {
+    if (isEmpty || width + 2 > left - Math.min(url.width, beside)) return false;
+    left -= width + 2;
+    return true;
+  };
+  const reason = column('REASON', ({ request }) => endText(request), MAX_REASON);
+  const who = column('WHO', (read) => read.who, MAX_WHO);
+  const took = column('TOOK', ({ request }) => `${request.duration_ms} ms`);
+  const id = column('ID', ({ request }) => request.id);
+  const more = [
+    ...[reason, who].filter((each) => fits(each, MIN_TARGET)),
+    ...[took, id].filter((each) => fits(each, WIDE_TARGET)),
+  ];
+  const shown = [...first, { ...url, width: Math.min(url.width, left) }, ...more];
+  const line = (texts: readonly string[]): string =>
+    shown
+      .map(({ width }, at) => cut(texts[at] ?? '', width).padEnd(width))
+      .join('  ')
+      .trimEnd();
+  return [
+    line(shown.map(({ head }) => head)),
+    ...requests.map((_, row) => line(shown.map(({ cells }) => cells[row] ?? ''))),
+  ];
+}
+
+/** Today's requests have the time of the day, others their day too. */
+function clockText(at: string, isUtc: boolean): string {
+  const text = timeText(at, isUtc) ?? at;
+  const today = timeText(new Date().toISOString(), isUtc)?.slice(0, 10) ?? '';
+  return text.startsWith(today) ? text.slice(11) : text.slice(5, 16);
+}
+
+function statusText(status: number): string {
+  return status === 0 ? '-' : String(status);
+}
+
+/** A name that no site has is known without its request. */
+function urlText({ method, host, path }: ShownRequest): string {
+  const url = `${cellText(host)}${path === null ? '' : cellText(path)}`;
+  return method === null ? url : `${cellText(method)} ${url}`;
+}
+
+/** Why it ended early; empty if it did not. */
+function endText(request: ShownRequest): string {
+  const by = request['refused_by'] ?? request['answered_by'];
+  if (typeof by !== 'string') return '';
+  return printable(by.startsWith(BY_EDGE) ? by.slice(BY_EDGE.length).replaceAll('_', ' ') : by);
+}
+
+function cut(text: string, length: number): string {
+  return text.length <= length ? text : `${text.slice(0, Math.max(0, length - 1))}…`;
 }
 
 const LABELS: readonly (readonly [string, string])[] = [

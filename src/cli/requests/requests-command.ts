@@ -9,7 +9,7 @@ import { isId } from '../names/is-id.ts';
 import { Names } from '../names/names.ts';
 import { outputFlag } from '../output/output-format.ts';
 import { parseCommand } from '../parse-command.ts';
-import { CONNECTION, textFlag } from '../shared-flags.ts';
+import { CONNECTION, textFlag, UTC } from '../shared-flags.ts';
 import { listRequests, showRequest } from './list-requests.ts';
 import { tailRequests } from './tail-requests.ts';
 
@@ -17,11 +17,20 @@ type Run = (transport: Transport, parsed: ParsedFlags, context: CommandContext) 
 
 const RUNS = { list: listRequests, show: showRequest, tail: tailRequests } satisfies Record<string, Run>;
 
+const CALLERS = ['app_user', 'service_account', 'guest_link'];
+
 const FILTERS: readonly Flag[] = [
-  textFlag('host', 'HOST', 'Only requests for this host.'),
+  textFlag('host', 'HOST', 'Only requests for this host.', { completedBy: ['https_edge'] }),
   textFlag('status', 'STATUS', 'Only requests with this status, such as 404, or a class such as 5xx.'),
-  textFlag('user', 'ID', 'Only requests of the person, service account or guest link with this id.'),
-  textFlag('route', 'ROUTE', 'Only requests of this route, by its id or as host/path.'),
+  textFlag(
+    'user',
+    'PERSON',
+    'Only requests of this person, service account or guest link: e-mail address, name or id.',
+    { completedBy: CALLERS },
+  ),
+  textFlag('route', 'ROUTE', 'Only requests of this route, by its id or as host/path.', {
+    completedBy: ['https_edge_route'],
+  }),
   textFlag(
     'since',
     'TIME',
@@ -50,10 +59,11 @@ const SYNTAX: CommandSyntax = {
       flags: [...FILTERS, textFlag('count', 'NUMBER', 'Stop after this number of requests.')],
     },
   ],
-  flags: [outputFlag(['table', 'json'])],
+  flags: [outputFlag(['table', 'json']), UTC],
   groups: [CONNECTION],
   notes: [
     'The id of a request is the value of the Postern-Request-Id header of its response; error pages show it. Each node keeps its last requests in memory: the setting request_history says how many. request_history_file, which is on by default, also keeps those of the last hour, at most 2,000, over a restart.',
+    'A name that no site has, such as a mistyped host, is shown with the reason "no site for this name": the last 20 of each node, and at most 5 per second, beside the others. With several workers, each has its own 20.',
   ],
   exitCodes: API_EXIT_CODES,
 };
@@ -66,19 +76,22 @@ export const requestsCommand: Command = {
     const run = RUNS[parsed.subcommand as keyof typeof RUNS];
     return runWithApi(context, async () => {
       const transport = await openTransport(parsed, context);
-      return run(transport, await withRouteId(transport, parsed, context), context);
+      return run(transport, await withIds(transport, parsed, context), context);
     });
   },
 };
 
 /** The API filters by ids. */
-async function withRouteId(transport: Transport, parsed: ParsedFlags, context: CommandContext): Promise<ParsedFlags> {
-  const given = parsed.flags.get('route');
-  if (given === undefined || isId(given)) return parsed;
-  const found = await new Names(transport, context).route(given);
+async function withIds(transport: Transport, parsed: ParsedFlags, context: CommandContext): Promise<ParsedFlags> {
+  const names = new Names(transport, context);
+  const [route, user] = [parsed.flags.get('route'), parsed.flags.get('user')];
+  const flags = new Map(parsed.flags);
+  if (user !== undefined) flags.set('user', await names.idOfKinds(CALLERS, user));
+  if (route === undefined || isId(route)) return { ...parsed, flags };
+  const found = await names.route(route);
   if (found === null)
     throw usage(
-      `--route: no route is named ${printable(given)}. "postern status" lists sites; write app.example.com/path`,
+      `--route: no route is named ${printable(route)}. "postern status" lists sites; write app.example.com/path`,
     );
-  return { ...parsed, flags: new Map([...parsed.flags, ['route', found.routeId]]) };
+  return { ...parsed, flags: flags.set('route', found.routeId) };
 }

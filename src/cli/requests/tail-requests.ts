@@ -2,14 +2,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { queryString } from '../../client/fill-path.ts';
 import { PosternConnectionError } from '../../client/postern-connection-error.ts';
 import type { Transport } from '../../client/transport.ts';
-import { type ParsedFlags, usage } from '../../lib/flags.ts';
+import { isOn, type ParsedFlags, usage } from '../../lib/flags.ts';
 import { printable } from '../api/cell-text.ts';
 import { terminalWidth } from '../api/terminal-width.ts';
 import { isJsonOutput } from '../changes/output-flag.ts';
 import type { CommandContext } from '../command.ts';
 import { printJson } from '../output/structured-text.ts';
 import { timeFlag } from '../time-flag.ts';
-import { requestLine, type ShownRequest } from './request-lines.ts';
+import { CallerNames, readRequest } from './caller-names.ts';
+import { fittedLine, type ShownRequest, wholeLine } from './request-lines.ts';
 
 const EVERY_MS = 1_000;
 /** Clocks of nodes differ, and a request is listed once it has finished. */
@@ -26,9 +27,10 @@ interface Page {
 
 export async function tailRequests(
   transport: Transport,
-  { flags, positionals }: ParsedFlags,
+  parsed: ParsedFlags,
   context: CommandContext,
 ): Promise<number> {
+  const { flags, positionals } = parsed;
   if (positionals.length > 0) throw usage('postern requests tail takes no arguments, only flags');
   const isJson = isJsonOutput(flags);
   let left = countOf(flags.get('count'));
@@ -39,6 +41,7 @@ export async function tailRequests(
   // What finished before is known; later reads overlap with it.
   if (since === undefined) await newOnes(transport, { ...filters, since: isoTime(fromMs - OVERLAP_MS) }, seen, context);
   let silent = '';
+  const callers = new CallerNames(transport);
   context.warn('postern: waiting for requests');
   for (;;) {
     const askedAtMs = Date.now();
@@ -50,7 +53,7 @@ export async function tailRequests(
     }
     for (const request of found?.requests ?? []) {
       if (isJson) printJson(JSON.stringify(request), context);
-      else context.print(requestLine(request, terminalWidth(context)));
+      else context.print(await lineOf(request, callers, isOn(parsed, 'utc'), context));
       // A stalled reader makes it wait instead of filling the memory.
       await context.printed?.();
       left -= 1;
@@ -58,6 +61,16 @@ export async function tailRequests(
     }
     await sleep(EVERY_MS);
   }
+}
+
+async function lineOf(
+  request: ShownRequest,
+  callers: CallerNames,
+  isUtc: boolean,
+  context: CommandContext,
+): Promise<string> {
+  const columns = terminalWidth(context);
+  return columns === null ? wholeLine(request) : fittedLine(await readRequest(request, callers), columns, isUtc);
 }
 
 /** Oldest first. Null: the server could not be reached. */

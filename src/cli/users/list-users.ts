@@ -1,5 +1,5 @@
 import type { Transport } from '../../client/transport.ts';
-import type { ParsedFlags } from '../../lib/flags.ts';
+import { isOn, type ParsedFlags } from '../../lib/flags.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import { sendForAll } from '../api/send-request.ts';
 import type { CommandContext } from '../command.ts';
@@ -7,17 +7,13 @@ import { outputFormat } from '../output/output-format.ts';
 import { printTable } from '../output/rows-table.ts';
 import { printStructured } from '../output/structured-text.ts';
 
-export async function listUsers(
-  transport: Transport,
-  { flags }: ParsedFlags,
-  context: CommandContext,
-): Promise<number> {
-  const format = outputFormat(flags);
+export async function listUsers(transport: Transport, parsed: ParsedFlags, context: CommandContext): Promise<number> {
+  const format = outputFormat(parsed.flags);
   const users = await allUsers(transport);
   if (format === 'json' || format === 'yaml') printStructured({ user_accounts: users }, format, context);
   else if (format === 'id') for (const { id } of users) context.print(id);
   else if (users.length === 0) context.warn('There are no people yet: postern users add EMAIL invites one.');
-  else printTable(users.map(rowOf), context);
+  else printTable(users.map(rowOf), context, { isUtc: isOn(parsed, 'utc') });
   return 0;
 }
 

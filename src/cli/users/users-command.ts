@@ -9,13 +9,14 @@ import { API_EXIT_CODES, type CommandSyntax } from '../command-syntax.ts';
 import { isAgreed } from '../is-agreed.ts';
 import { outputFlag } from '../output/output-format.ts';
 import { type ParsedCommand, parseCommand } from '../parse-command.ts';
-import { CONNECTION, switchFlag, textFlag, YES } from '../shared-flags.ts';
+import { CONNECTION, switchFlag, textFlag, UTC, YES } from '../shared-flags.ts';
 import { findUser } from './find-user.ts';
 import { listUsers } from './list-users.ts';
 import { type Invited, showInvitation } from './show-invitation.ts';
 
 const PATH = '/user_accounts';
 const PERSON = 'PERSON';
+const PEOPLE = ['user_account'];
 const PRINT = switchFlag('print', 'Print the link, also if it is mailed.');
 
 const SYNTAX: CommandSyntax = {
@@ -39,22 +40,34 @@ const SYNTAX: CommandSyntax = {
         PRINT,
       ],
     },
-    { name: 'list', about: 'list people, newest first', flags: [outputFlag()] },
+    { name: 'list', about: 'list people, newest first', flags: [outputFlag(), UTC] },
     {
       name: 'invite',
       operands: PERSON,
+      completedBy: PEOPLE,
       about: 'make a new link; an earlier one no longer works',
       flags: [
         switchFlag('remove-passkeys', 'End the passkeys and logins of the person now: for a lost device.'),
         PRINT,
       ],
     },
-    { name: 'disable', operands: PERSON, about: 'end all logins of a person, and block their login' },
-    { name: 'enable', operands: PERSON, about: 'let a disabled person log in again' },
-    { name: 'sign-out', operands: PERSON, about: 'end all logins of a person; their passkeys stay' },
+    {
+      name: 'disable',
+      operands: PERSON,
+      completedBy: PEOPLE,
+      about: 'end all logins of a person, and block their login',
+    },
+    { name: 'enable', operands: PERSON, completedBy: PEOPLE, about: 'let a disabled person log in again' },
+    {
+      name: 'sign-out',
+      operands: PERSON,
+      completedBy: PEOPLE,
+      about: 'end all logins of a person; their passkeys stay',
+    },
     {
       name: 'remove',
       operands: PERSON,
+      completedBy: PEOPLE,
       about: 'delete a person with their passkeys and logins, which cannot be undone',
       flags: [YES],
     },
