@@ -29,7 +29,10 @@ export const requestSchema = Type.Object({
   ),
   path: nullable('Path without the query, truncated at 1,024 characters.', 'String'),
   query: Type.Optional(Type.String({ description: 'The query, with the setting request_history_query.' })),
-  status: Type.Integer({ description: 'Status of the response; 0 if there was none: the client left before it, or its TLS handshake named no site.' }),
+  status: Type.Integer({
+    description:
+      'Status of the response; 0 if there was none: the client left before it, or its TLS handshake named no site.',
+  }),
   error_code: Type.Optional(Type.String({ description: 'Error code, for a response of the edge itself.' })),
   refused_by: Type.Optional(Type.String({ description: 'Module and reason that ended the request early.' })),
   answered_by: Type.Optional(Type.String({ description: 'Module and reason of a redirect.' })),
