@@ -1,6 +1,6 @@
 import type { Transport } from '../../client/transport.ts';
 import { isJsonObject, type JsonObject } from '../../lib/json.ts';
-import { printable } from '../api/cell-text.ts';
+import { cellText, printable } from '../api/cell-text.ts';
 import type { ReadRequest, ShownRequest } from './request-lines.ts';
 
 /** Where the API has those who make requests. A workload is named by its subject. */
@@ -45,5 +45,5 @@ export class CallerNames {
 
 /** Somebody who logged in is known by a name, anybody else by an address. */
 export async function readRequest(request: ShownRequest, callers: CallerNames): Promise<ReadRequest> {
-  return { request, who: printable((await callers.of(request)) ?? String(request['client_address'])) };
+  return { request, who: printable((await callers.of(request)) ?? cellText(request['client_address'])) };
 }
