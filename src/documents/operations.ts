@@ -12,6 +12,7 @@ import { writing } from './changesets/write-operation.ts';
 import type { CompiledResource } from './compiled.ts';
 import type { Documents, ResourceAddress } from './documents.ts';
 import { COUNT_HEADER, filteredList, type TextsForCaller } from './filters/filtered-list.ts';
+import { trafficFigures } from './filters/traffic-figures.ts';
 import { moduleOperations, moduleReadSchema } from './module-operations.ts';
 import type { AnswerPorts } from './module-questions.ts';
 import { hasScope, scopeOf } from './scopes.ts';
@@ -35,7 +36,13 @@ export function operationsOf(catalog: Catalog, documents: Documents): readonly O
     ];
   });
   const textsFor = textsOfReferences(catalog, documents);
-  return all.map((operation) => (operation.verb === 'list' ? filteredList(operation, textsFor) : operation));
+  const counted = new Set(
+    catalog.resources.flatMap((each) => (each.type === 'configuration' && each.hasTraffic === true ? [each.name] : [])),
+  );
+  return all.map((operation) => {
+    if (operation.verb !== 'list') return operation;
+    return filteredList(operation, textsFor, counted.has(operation.resource) ? trafficFigures : null);
+  });
 }
 
 /** What a list is searched by beside its own texts: those of the resources that it names, as far as the caller may read them. */

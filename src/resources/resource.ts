@@ -64,6 +64,8 @@ export interface ConfigurationResource<Config extends TObject = TObject, in Port
   readonly inlineChildren?: readonly string[];
   /** Its host names have certificates, whose problems a response header reports. */
   readonly hasHostNames?: true;
+  /** The series count requests by its ids: its list can be ordered by the traffic of the last hour. */
+  readonly hasTraffic?: true;
   /** Its responses may have the header Postern-Warning for another reason than host names. */
   readonly hasWarnings?: boolean;
   /** `<noun>_created.v0` and so on. */

@@ -16,7 +16,7 @@ interface ChartProps {
   readonly lines: readonly Line[];
 }
 
-const HEIGHT = 180;
+const HEIGHT = 160;
 
 /** uPlot is loaded with the first chart, not with the page. Its text form is in the label and the tables. */
 export function Chart({ label, times, lines }: ChartProps) {
@@ -40,7 +40,7 @@ export function Chart({ label, times, lines }: ChartProps) {
           cursor: { drag: { x: false, y: false } },
           scales: { y: { range: (_plot, _min, max) => [0, Math.max(1, max * 1.1)] } },
           axes: [
-            { ...axis, values: (_plot, times) => times.map(hourAndMinute) },
+            { ...axis, size: 30, values: (_plot, times) => times.map(hourAndMinute) },
             { ...axis, size: 44 },
           ],
           series: [

@@ -1,11 +1,14 @@
 import type { ComponentChildren } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { RowHeights, rowAt } from './row-heights.ts';
 
 export interface Column<Row> {
   readonly name: string;
   readonly cell: (row: Row) => ComponentChildren;
-  /** Width and alignment; "middle" and "low" disappear on narrow screens. */
+  /** Width and alignment; "middle" and "low" disappear where the table is too narrow for them. On a phone nothing does. */
   readonly class?: string;
+  /** On a phone, a row begins with this one instead of the first. */
+  readonly isTitle?: boolean;
   /** Field of the API that the column can be ordered by. */
   readonly order?: string;
 }
@@ -25,31 +28,32 @@ interface DataTableProps<Row> {
   /** The field that the rows are ordered by, with "-" in front in descending order. */
   readonly order?: string;
   readonly onOrder?: (order: string) => void;
-  /** On a narrow screen, a row has a line for each column instead of hiding some. */
+  /** On a phone, each column has a line of its own; otherwise those after the title flow like text. */
   readonly isStacked?: boolean;
 }
 
+/** As in table.css, of a row with one line. */
 const ROW_HEIGHT = 38;
-/** As in table.css: all rows have one height, for the rows that are not in the DOM. */
-const STACKED_LINE = 26;
-const STACKED_PADDING = 17;
 const NARROW = matchMedia('(max-width: 760px)');
 const OVERSCAN = 12;
 /** Below this many rows all are rendered: the page scrolls as one. */
 const VIRTUAL_FROM = 120;
 
-/** Only the rows in view are in the DOM, and the next page is asked for near the end. */
+/** Only the rows in view are in the DOM, each as high as its content, and the next page is asked for near the end. */
 export function DataTable<Row>(props: DataTableProps<Row>) {
   const { label, columns, rows, rowKey, isSelected, hasMore = false, isLoading = false, loadMore, empty } = props;
-  const isStacked = useNarrow() && props.isStacked === true;
-  const rowHeight = isStacked ? columns.length * STACKED_LINE + STACKED_PADDING : ROW_HEIGHT;
+  const isNarrow = useNarrow();
   const box = useRef<HTMLElement>(null);
   const [view, setView] = useState({ top: 0, height: 800 });
   const isVirtual = props.isWhole !== true && rows.length > VIRTUAL_FROM;
-  const first = isVirtual ? Math.max(0, Math.floor(view.top / rowHeight) - OVERSCAN) : 0;
-  const last = isVirtual
-    ? Math.min(rows.length, Math.ceil((view.top + view.height) / rowHeight) + OVERSCAN)
-    : rows.length;
+  const tops = useTops(box, isVirtual ? rows.map(rowKey) : NO_KEYS);
+  const first = isVirtual ? Math.max(0, rowAt(tops, view.top) - OVERSCAN) : 0;
+  const last = isVirtual ? Math.min(rows.length, rowAt(tops, view.top + view.height) + 1 + OVERSCAN) : rows.length;
+  const below = isVirtual ? (tops[rows.length] ?? 0) - (tops[last] ?? 0) : 0;
+  const title = Math.max(
+    0,
+    columns.findIndex(({ isTitle }) => isTitle),
+  );
   useEffect(() => {
     if (hasMore && !isLoading && last >= rows.length - OVERSCAN) loadMore?.();
   }, [hasMore, isLoading, last, rows.length]);
@@ -57,13 +61,20 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
     const element = box.current;
     if (element !== null) setView({ top: element.scrollTop, height: element.clientHeight });
   };
-  useEffect(measure, [isVirtual]);
+  useEffect(() => {
+    measure();
+    const { current } = box;
+    if (!isVirtual || current === null) return undefined;
+    const observer = new ResizeObserver(measure);
+    observer.observe(current);
+    return () => observer.disconnect();
+  }, [isVirtual]);
   // The server may look at a part of a long list at a time: nothing is missing until it has seen all.
   if (rows.length === 0 && !isLoading && !hasMore && empty !== undefined) return <div class="card">{empty}</div>;
   return (
     <section
       ref={box}
-      class={`table-box ${isVirtual || hasMore ? 'tall' : ''} ${isVirtual ? '' : 'wraps'} ${isStacked ? 'stacked' : ''}`}
+      class={`table-box ${isVirtual || hasMore ? 'tall' : ''} ${formOf(isNarrow, props.isStacked)}`}
       aria-label={label}
       // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must be reachable with the keyboard
       tabIndex={0}
@@ -78,7 +89,7 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
           </tr>
         </thead>
         <tbody>
-          <Spacer height={first * rowHeight} />
+          <Spacer height={isVirtual ? (tops[first] ?? 0) : 0} />
           {rows.slice(first, last).map((row, index) => (
             <tr
               key={rowKey(row)}
@@ -86,18 +97,44 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
               aria-rowindex={first + index + 2}
               {...(isSelected !== undefined && { 'aria-selected': isSelected(row) })}
             >
-              {columns.map((column) => (
-                <td key={column.name} class={column.class} data-name={column.name}>
+              {columns.map((column, at) => (
+                <td
+                  key={column.name}
+                  class={`${column.class ?? ''} ${at === title ? 'title' : ''}`}
+                  data-name={column.name}
+                >
                   {column.cell(row)}
                 </td>
               ))}
             </tr>
           ))}
-          <Spacer height={(rows.length - last + (isLoading && rows.length === 0 ? 3 : 0)) * rowHeight} />
+          <Spacer height={isLoading && rows.length === 0 ? 3 * ROW_HEIGHT : below} />
         </tbody>
       </table>
     </section>
   );
+}
+
+const NO_KEYS: readonly string[] = [];
+
+function formOf(isNarrow: boolean, isStacked = false): string {
+  return !isNarrow ? '' : isStacked ? 'phone stacked' : 'phone flowing';
+}
+
+/** Where the rows of a long list begin, as far as their heights are known. */
+function useTops(box: { readonly current: HTMLElement | null }, keys: readonly string[]): Float64Array {
+  const [heights] = useState(() => new RowHeights(ROW_HEIGHT));
+  const [, setRound] = useState(0);
+  useLayoutEffect(() => {
+    const { current } = box;
+    if (keys.length === 0 || current === null) return;
+    const shown = [...current.querySelectorAll<HTMLElement>('tr.row')].map((row) => {
+      const index = Number(row.getAttribute('aria-rowindex')) - 2;
+      return [keys[index] ?? '', row.getBoundingClientRect().height] as const;
+    });
+    if (heights.measure(current.clientWidth, shown)) setRound((old) => old + 1);
+  });
+  return heights.tops(keys);
 }
 
 type HeadProps<Row> = Pick<DataTableProps<Row>, 'order' | 'onOrder'> & { readonly column: Column<Row> };
@@ -112,7 +149,10 @@ function Head<Row>({ column, order = '', onOrder }: HeadProps<Row>) {
     );
   }
   const direction = order === field ? 'ascending' : order === `-${field}` ? 'descending' : 'none';
-  const next = { none: field, ascending: `-${field}`, descending: '' }[direction];
+  // Of numbers, the largest are looked for.
+  const isNumber = column.class?.includes('number') === true;
+  const [once, twice] = isNumber ? [`-${field}`, field] : [field, `-${field}`];
+  const next = order === once ? twice : order === twice ? '' : once;
   return (
     <th scope="col" class={column.class} aria-sort={direction}>
       <button type="button" class="order" onClick={() => onOrder(next)}>

@@ -1,7 +1,7 @@
 import { href } from '../router/location.ts';
 import { useName } from './use-name.ts';
 
-/** Where the API has those who make requests. A workload is named by its subject. */
+/** Where the API has those who make requests. A workload is named by its subject, and somebody with a password by the name. */
 const PATHS: Readonly<Record<string, string>> = {
   user: '/app/users',
   service_account: '/service_accounts',
@@ -16,10 +16,17 @@ interface PersonLinkProps {
 
 /** Who made a request, by name and address, never by an id that means nothing to people. */
 export function PersonLink({ user, kind = 'user' }: PersonLinkProps) {
-  const path = PATHS[kind ?? 'user'];
+  // A name of basic_auth is no id: there is nobody to look up.
+  const isName = (kind ?? 'user') === 'user' && !user?.startsWith('au_');
+  const path = isName ? undefined : PATHS[kind ?? 'user'];
   const name = useName(user && path !== undefined ? { id: user, uri: `${path}/${encodeURIComponent(user)}` } : null);
   if (!user) return null;
-  if (path === undefined) return <span dir="auto">{user}</span>;
+  if (path === undefined)
+    return (
+      <a dir="auto" href={href(`/traffic?user=${encodeURIComponent(user)}`)} title="Requests under this name">
+        {user}
+      </a>
+    );
   const text = <span dir="auto">{name ?? UNKNOWN[kind ?? 'user']}</span>;
   if (kind === 'guest') return <a href={href('/people?tab=guest_links')}>{text}</a>;
   if (kind === 'service_account') return <a href={href('/keys?tab=service_accounts')}>{text}</a>;

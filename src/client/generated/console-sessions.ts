@@ -21,6 +21,10 @@ export interface ConsoleSession {
   readonly api_key: Ref | null;
   /** Role of the person; null for others. */
   readonly role: string | null;
+  /** Issuer at which the person logged in; null for others. */
+  readonly issuer: string | null;
+  /** Subject of the person at the issuer, at the identity host the id of the account; null for others. */
+  readonly subject: string | null;
   /** Client address at the login. */
   readonly address: string;
   /** User-Agent header at the login. */

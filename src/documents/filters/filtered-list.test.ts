@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import Type from 'typebox';
+import { TimeSlice } from '../../lib/async/slice-lane.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import { listEnvelope } from '../../resources/live-operations.ts';
 import type { Operation, OperationRequest } from '../../resources/operation.ts';
 import { nextPageUri, pageOf, pagingQuery } from '../../resources/paging.ts';
-import { filteredList } from './filtered-list.ts';
+import { filteredList, type ListFigures } from './filtered-list.ts';
+import { FirstInOrder } from './first-in-order.ts';
 
 const COUNT = 25_000;
 const URI = 'http://api.test/things';
@@ -41,6 +43,11 @@ const things: Operation<typeof ports> = {
   },
 };
 
+const figures: ListFigures<typeof ports> = {
+  names: ['visits'],
+  description: '',
+  of: async () => new Map([3, 240].map((number) => [idOf(number), number])),
+};
 const filtered = filteredList(things);
 const ask = async (query: Record<string, string>): Promise<JsonObject> =>
   (await filtered.run({ query } as unknown as OperationRequest, ports)).body ?? {};
@@ -99,6 +106,36 @@ suite('an ordered list', () => {
     const found = await page({ q: '00000249', limit: '5' });
     assert.deepEqual([numbersOf(found.body ?? {}), found.headers], [[249], { 'postern-count': '1' }]);
     assert.deepEqual(numbersOf(await ask({ filter, limit: '1' })), [24_995]);
+  });
+
+  test('is ordered by a figure that its items do not have, and without one newest first', async () => {
+    const short = filteredList(
+      { ...things, run: (request, port) => things.run(withFirst(request, 250), port) },
+      undefined,
+      figures,
+    );
+    const answer = await short.run(
+      { query: { order_by: '-visits', limit: '4' } } as unknown as OperationRequest,
+      ports,
+    );
+    assert.deepEqual(numbersOf(answer.body ?? {}), [240, 3, 249, 248]);
+  });
+
+  test('is sorted in slices', async () => {
+    const items = Array.from({ length: 20_000 }, (_, at) => ({ id: `${at}`, name: `site-${(at * 7_919) % 20_000}` }));
+    const first = new FirstInOrder('name', items.length, null);
+    for (const item of items) first.add(item);
+    let turns = 0;
+    const pause = async (): Promise<void> => {
+      turns += 1;
+    };
+    const budget = { sliceMs: 5, nowMs: () => performance.now(), pause };
+    const sorted = await first.all(new TimeSlice(budget));
+    assert.deepEqual(
+      sorted.slice(0, 3).map(({ name }) => name),
+      ['site-0', 'site-1', 'site-2'],
+    );
+    assert.ok(turns >= 3, `${turns} turns`);
   });
 });
 

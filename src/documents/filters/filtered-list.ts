@@ -1,12 +1,13 @@
-import Type, { type TObject, type TSchema } from 'typebox';
+import Type, { type TObject, type TOptional, type TSchema, type TString } from 'typebox';
 import { TimeSlice } from '../../lib/async/slice-lane.ts';
-import type { JsonObject, JsonValue } from '../../lib/json.ts';
+import type { JsonObject } from '../../lib/json.ts';
 import { resourceErrors } from '../../resources/errors.ts';
 import type { Operation, OperationRequest, OperationResult } from '../../resources/operation.ts';
 import type { SharedPorts } from '../../resources/shared-ports.ts';
 import { API_LANE } from '../api-lane.ts';
 import { longAnswer } from '../long-answer.ts';
 import { compileFilter, type ItemFilter } from './compile-filter.ts';
+import { FirstInOrder } from './first-in-order.ts';
 import { type TextsOfId, textFilter } from './text-filter.ts';
 
 const MAX_FILTER_LENGTH = 1_024;
@@ -16,8 +17,6 @@ const MAX_SCANNED = 10_000;
 const MAX_TEXT = 200;
 /** How many results there are in all, for a list with `q` or `order_by`. */
 export const COUNT_HEADER = 'postern-count';
-/** More than a page has: beyond it, only the first ones in the order are kept. */
-const KEPT_PER_PAGE = 4;
 
 const textParameter = Type.Optional(
   Type.String({
@@ -26,13 +25,15 @@ const textParameter = Type.Optional(
       'Only results in which every word of this text occurs, in any case: in names, hosts, addresses, email addresses and ids of the result, or of what it refers to. The header Postern-Count has the number of results.',
   }),
 );
-const orderParameter = Type.Optional(
-  Type.String({
-    pattern: '^-?[a-z_]{1,64}$',
-    description:
-      'Orders the results by this field, with "-" in front in descending order; equal ones newest first. A list with more than 10,000 results cannot be ordered: use `q` or `filter` too. The header Postern-Count has the number of results.',
-  }),
-);
+const ORDER =
+  'Orders the results by this field, with "-" in front in descending order; equal ones newest first. A list with more than 10,000 results cannot be ordered: use `q` or `filter` too. The header Postern-Count has the number of results.';
+const orderParameter = (figures: Pick<ListFigures<never>, 'description'> | null): TOptional<TString> =>
+  Type.Optional(
+    Type.String({
+      pattern: '^-?[a-z_]{1,64}$',
+      description: figures === null ? ORDER : `${ORDER} ${figures.description}`,
+    }),
+  );
 const skipParameter = Type.Optional(
   Type.Integer({
     minimum: 0,
@@ -52,10 +53,20 @@ const filterParameter = Type.Optional(
 /** What each list needs to know about resources that its items refer to. */
 export type TextsForCaller = (request: OperationRequest) => TextsOfId;
 
+/** What a list can be ordered by although its items do not have it, such as the traffic of the last hour. */
+export interface ListFigures<Ports> {
+  readonly names: readonly string[];
+  /** For the description of `order_by`. */
+  readonly description: string;
+  /** By the id of the item; those without a figure have 0. Throws if the caller may not know it. */
+  of(name: string, request: OperationRequest, ports: Ports): Promise<ReadonlyMap<string, number>>;
+}
+
 /** A list that can be filtered by a text or an expression, and ordered, by what it shows. Without these it runs as it is. */
 export function filteredList<Ports extends Pick<SharedPorts, 'clock'>>(
   operation: Operation<Ports>,
   textsFor: TextsForCaller = () => () => [],
+  figures: ListFigures<Ports> | null = null,
 ): Operation<Ports> {
   const { properties = {} } = operation.query ?? {};
   const [listKey, list] = listIn(operation.success.schema as TObject);
@@ -63,7 +74,7 @@ export function filteredList<Ports extends Pick<SharedPorts, 'clock'>>(
   // Requests are many: their history looks for the text itself.
   const hasOwnText = 'q' in properties;
   const added = {
-    ...{ filter: filterParameter, order_by: orderParameter },
+    ...{ filter: filterParameter, order_by: orderParameter(figures) },
     ...(!hasOwnText && { q: textParameter }),
     ...(cursor !== undefined && { skip: skipParameter }),
   };
@@ -88,8 +99,11 @@ export function filteredList<Ports extends Pick<SharedPorts, 'clock'>>(
         isCounted: q !== undefined,
       };
       if (orderBy === undefined) return serialized(await scan(source), listKey);
-      requireField(orderBy, list.items as TObject);
-      return serialized(await inOrder(source, orderBy, Number(skip ?? 0)), listKey);
+      const name = orderBy.replace(/^-/, '');
+      const isFigure = figures?.names.includes(name) === true;
+      if (!isFigure) requireField(name, list.items as TObject);
+      const order = { orderBy, figures: isFigure ? await figures.of(name, request, ports) : null };
+      return serialized(await inOrder(source, order, Number(skip ?? 0)), listKey);
     },
   };
 }
@@ -153,12 +167,16 @@ async function scan<Ports>(source: Source<Ports>): Promise<OperationResult> {
 }
 
 /** A page of all matches in the order of a field. Every page looks at all items: what changes meanwhile moves them. */
-async function inOrder<Ports>(source: Source<Ports>, orderBy: string, skip: number): Promise<OperationResult> {
+async function inOrder<Ports>(
+  source: Source<Ports>,
+  { orderBy, figures }: { readonly orderBy: string; readonly figures: ReadonlyMap<string, number> | null },
+  skip: number,
+): Promise<OperationResult> {
   const { listKey, cursor, request, matches, parameters } = source;
   const limit = Number(request.query['limit'] ?? PAGE_SIZE);
   const end = cursor === undefined ? Number.POSITIVE_INFINITY : skip + limit;
   const slice = new TimeSlice(API_LANE);
-  const first = new FirstInOrder(orderBy, end);
+  const first = new FirstInOrder(orderBy, end, figures);
   let from: string | undefined;
   for (let scanned = PAGE_SIZE; ; scanned += PAGE_SIZE) {
     const body = await readPage(source, from);
@@ -166,10 +184,11 @@ async function inOrder<Ports>(source: Source<Ports>, orderBy: string, skip: numb
       if (slice.isOver) await slice.next();
       if (matches(item)) first.add(item);
     }
+    await first.tidy(slice);
     from = cursor === undefined ? undefined : nextPlace(body, cursor);
     if (from !== undefined && scanned < MAX_SCANNED) continue;
     if (from !== undefined) throw tooLong();
-    const shown = first.all().slice(skip, end);
+    const shown = (await first.all(slice)).slice(skip, end);
     const next = { ...parameters, order_by: orderBy, skip: String(end), limit: String(limit) };
     const nextUri = first.count > end ? continued(source, body['uri'] as string, next) : null;
     return {
@@ -179,61 +198,8 @@ async function inOrder<Ports>(source: Source<Ports>, orderBy: string, skip: numb
   }
 }
 
-/** Keeps the first items in the order of a field: every item of the list may match. */
-class FirstInOrder {
-  readonly #field: string;
-  readonly #sign: 1 | -1;
-  readonly #wanted: number;
-  #kept: { readonly item: JsonObject; readonly place: number; readonly value: string | number }[] = [];
-  #count = 0;
-
-  constructor(orderBy: string, wanted: number) {
-    this.#field = orderBy.replace(/^-/, '');
-    this.#sign = orderBy.startsWith('-') ? -1 : 1;
-    this.#wanted = wanted;
-  }
-
-  get count(): number {
-    return this.#count;
-  }
-
-  add(item: JsonObject): void {
-    this.#kept.push({ item, place: this.#count, value: orderedBy(item[this.#field]) });
-    this.#count += 1;
-    if (this.#kept.length >= this.#wanted * KEPT_PER_PAGE) this.#sort();
-  }
-
-  all(): readonly JsonObject[] {
-    this.#sort();
-    return this.#kept.map(({ item }) => item);
-  }
-
-  #sort(): void {
-    const sorted = this.#kept.sort((one, other) => {
-      const order = compared(one.value, other.value) * this.#sign;
-      return order === 0 ? one.place - other.place : order;
-    });
-    if (sorted.length > this.#wanted) sorted.length = this.#wanted;
-  }
-}
-
-const COLLATOR = new Intl.Collator('en', { numeric: true, sensitivity: 'base' });
-
-function compared(one: string | number, other: string | number): number {
-  if (typeof one === 'number' && typeof other === 'number') return one - other;
-  return COLLATOR.compare(String(one), String(other));
-}
-
-/** A list by its first value, a reference by its id. */
-function orderedBy(value: JsonValue | undefined): string | number {
-  if (typeof value === 'number' || typeof value === 'string') return value;
-  if (Array.isArray(value)) return orderedBy(value[0]);
-  if (typeof value === 'object' && value !== null) return orderedBy((value as JsonObject)['id']);
-  return value === true ? 1 : value === false ? 0 : '';
-}
-
-function requireField(orderBy: string, item: TObject): void {
-  if (Object.hasOwn(item.properties ?? {}, orderBy.replace(/^-/, ''))) return;
+function requireField(name: string, item: TObject): void {
+  if (Object.hasOwn(item.properties ?? {}, name)) return;
   throw resourceErrors.create(
     'ERR_POSTERN_INVALID_QUERY',
     'order_by must be a field of the results, such as created_at',

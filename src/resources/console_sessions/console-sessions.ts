@@ -33,6 +33,13 @@ const schema = Type.Object({
     Type.Union([refSchema, Type.Null()], { description: 'The API key; null for others.' }),
   ),
   role: Type.Union([Type.String(), Type.Null()], { description: 'Role of the person; null for others.' }),
+  issuer: Type.Union([Type.String(), Type.Null()], {
+    description: 'Issuer at which the person logged in; null for others.',
+    examples: ['https://id.example.com'],
+  }),
+  subject: Type.Union([Type.String(), Type.Null()], {
+    description: 'Subject of the person at the issuer, at the identity host the id of the account; null for others.',
+  }),
   address: Type.String({ description: 'Client address at the login.', examples: ['203.0.113.7'] }),
   user_agent: Type.String({ description: 'User-Agent header at the login.' }),
   created_at: timestamp('When the session began.'),
@@ -107,6 +114,8 @@ function render(session: ConsoleSession, ports: ConsoleSessionPorts): JsonObject
     name: who.name,
     api_key: who.kind === 'key' ? { ...ports.ref(who.apiKeyId) } : null,
     role: who.kind === 'person' ? who.role : null,
+    issuer: who.kind === 'person' ? who.issuer : null,
+    subject: who.kind === 'person' ? who.subject : null,
     address: session.address,
     user_agent: session.userAgent,
     created_at: rfc3339(session.createdAtMs),

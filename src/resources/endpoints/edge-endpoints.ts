@@ -25,10 +25,10 @@ export function pageOfEdgeEndpoints(
   const found: EdgeEndpoint[] = [];
   let lastSecond: bigint | null = null;
   for (const edge of edgesUpTo(reader, beforeId === null ? null : secondsOf(beforeId))) {
-    const second = secondsOf(edge.id);
+    const { second, endpoints } = endpointsOf(edge);
     if (found.length >= limit && second !== lastSecond) break;
     lastSecond = second;
-    for (const endpoint of endpointsOf(edge)) if (beforeId === null || endpoint.id < beforeId) found.push(endpoint);
+    for (const endpoint of endpoints) if (beforeId === null || endpoint.id < beforeId) found.push(endpoint);
   }
   return found.sort(newestFirst).slice(0, limit);
 }
@@ -37,8 +37,9 @@ export function findEdgeEndpoint(reader: RecordReader, id: string): EdgeEndpoint
   const second = secondsOf(id);
   if (second === null) return null;
   for (const edge of edgesUpTo(reader, second)) {
-    if (secondsOf(edge.id) !== second) return null;
-    const found = endpointsOf(edge).find((endpoint) => endpoint.id === id);
+    const of = endpointsOf(edge);
+    if (of.second !== second) return null;
+    const found = of.endpoints.find((endpoint) => endpoint.id === id);
     if (found !== undefined) return found;
   }
   return null;
@@ -62,8 +63,21 @@ function* edgesUpTo(reader: RecordReader, second: bigint | null): Generator<Stor
   }
 }
 
-function endpointsOf({ id: edgeId, doc }: StoredRecord): readonly EdgeEndpoint[] {
-  return (doc['hostports'] as readonly string[]).map((hostport) => ({
+interface EndpointsOfEdge {
+  readonly second: bigint | null;
+  readonly endpoints: readonly EdgeEndpoint[];
+}
+
+/**
+ * By the edge's document, which a change replaces. An id takes 10 µs, and edges of one changeset share their second: a
+ * search among the endpoints of 10,000 edges made 250,000 ids, in 2.8 s.
+ */
+const known = new WeakMap<JsonObject, EndpointsOfEdge>();
+
+function endpointsOf({ id: edgeId, doc }: StoredRecord): EndpointsOfEdge {
+  const found = known.get(doc);
+  if (found !== undefined) return found;
+  const endpoints = (doc['hostports'] as readonly string[]).map((hostport) => ({
     id: endpointId(edgeId, hostport),
     doc: {
       created_at: doc['created_at'] ?? '',
@@ -76,4 +90,7 @@ function endpointsOf({ id: edgeId, doc }: StoredRecord): readonly EdgeEndpoint[]
       edge_id: edgeId,
     },
   }));
+  const made = { second: secondsOf(edgeId), endpoints };
+  known.set(doc, made);
+  return made;
 }

@@ -17,6 +17,7 @@ export const httpsEdges = defineResource({
   description: 'A set of hosts served over HTTPS, with routes for their requests.',
   eventNoun: 'https_edge',
   hasHostNames: true,
+  hasTraffic: true,
   modules: 'edge',
   inlineChildren: ['https_edge_route'],
   config: Type.Object({

@@ -1,6 +1,7 @@
 import { get } from '../../api/request.ts';
 import { isAllowed } from '../../api/scopes.ts';
 import { useLoaded } from '../../api/use-loaded.ts';
+import { AddressLink } from '../../components/address-link.tsx';
 import { DataTable } from '../../components/data-table.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { LoadedView } from '../../components/loaded-view.tsx';
@@ -64,11 +65,7 @@ export function WhoCame() {
 
 function Visitor({ request: { user, user_kind: kind, client_address: address } }: { request: RequestRecord }) {
   if (user) return <PersonLink user={user} kind={kind} />;
-  return (
-    <a class="mono" href={href(`/traffic?q=${encodeURIComponent(address)}`)}>
-      {address}
-    </a>
-  );
+  return <AddressLink address={address} />;
 }
 
 function visitsIn(requests: readonly RequestRecord[]): readonly Visit[] {

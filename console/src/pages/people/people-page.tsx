@@ -1,5 +1,6 @@
 import { session } from '../../api/session-token.ts';
 import type { Document } from '../../api/use-pages.ts';
+import { BrowserName } from '../../components/browser-name.tsx';
 import { deleteColumn } from '../../components/delete-column.tsx';
 import { PageHead } from '../../components/page-head.tsx';
 import { PersonLink } from '../../components/person-link.tsx';
@@ -18,11 +19,11 @@ const TABS: readonly ListTab[] = [
     columns: () => [
       {
         name: 'Person',
-        class: 'col-wide',
+        class: 'col-quarter',
         cell: (row) => <PersonLink user={(row['application_user'] as Reference | null)?.id} />,
       },
       { name: 'Site', cell: (row) => <RefLink reference={row['edge'] as Reference | null} /> },
-      { name: 'Browser', class: 'low', cell: (row) => browserOf(row) },
+      { name: 'Browser', class: 'low', cell: (row) => <BrowserOf row={row} /> },
       { name: 'Since', class: 'middle col-time', order: 'created_at', cell: (row) => <Time at={row['created_at']} /> },
       { name: 'Last active', class: 'middle col-time', cell: (row) => <Time at={row['last_active']} /> },
     ],
@@ -75,7 +76,7 @@ function ProviderOf({ user }: { user: Document }) {
   return <>this server</>;
 }
 
-function browserOf(row: Document): string {
+function BrowserOf({ row }: { row: Document }) {
   const browser = row['browser_session'] as { ip_address?: string; user_agent?: { raw?: string } } | undefined;
-  return `${browser?.ip_address ?? ''} ${browser?.user_agent?.raw ?? ''}`.trim();
+  return <BrowserName userAgent={browser?.user_agent?.raw ?? ''} address={browser?.ip_address ?? ''} />;
 }

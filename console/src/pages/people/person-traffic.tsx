@@ -2,12 +2,16 @@ import { get } from '../../api/request.ts';
 import { isAllowed } from '../../api/scopes.ts';
 import { useLoaded } from '../../api/use-loaded.ts';
 import type { Document } from '../../api/use-pages.ts';
+import { AddressLink } from '../../components/address-link.tsx';
+import { BrowserName } from '../../components/browser-name.tsx';
 import { StatusChip } from '../../components/chip.tsx';
-import { DataTable } from '../../components/data-table.tsx';
+import { type Column, DataTable } from '../../components/data-table.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { LoadedView } from '../../components/loaded-view.tsx';
+import { PersonLink } from '../../components/person-link.tsx';
 import { type Reference, RefLink } from '../../components/ref-link.tsx';
 import { Time } from '../../components/time.tsx';
+import { textAt } from '../../format/text.ts';
 import { href } from '../../router/location.ts';
 import { type RequestRecord, requestText } from '../traffic/request-record.ts';
 
@@ -30,8 +34,43 @@ export function AccountTraffic({ accountId }: { accountId: string }) {
     const page = await get<{ application_users: readonly { id: string }[] }>(`/app/users?filter=${filter}`, abort);
     return page.application_users[0]?.id ?? null;
   });
-  if (!isAllowed('app:read') || loaded.data === null) return null;
-  return <PersonTraffic user={loaded.data} />;
+  return (
+    <>
+      {isAllowed('app:read') && loaded.data !== null && <PersonTraffic user={loaded.data} />}
+      {isAllowed('console:read') && <ConsoleLogins accountId={accountId} />}
+    </>
+  );
+}
+
+/** Few people log in to the console: the others have no empty list of it. */
+function ConsoleLogins({ accountId }: { accountId: string }) {
+  const loaded = useLoaded(`console of ${accountId}`, async (abort) => {
+    const filter = encodeURIComponent(`obj.subject == ${JSON.stringify(accountId)}`);
+    return get<{ console_sessions: readonly Document[] }>(`/console/sessions?limit=100&filter=${filter}`, abort);
+  });
+  const logins = loaded.data?.console_sessions ?? [];
+  if (logins.length === 0) return null;
+  return (
+    <section class="stack-small" aria-label="Logged in to this console">
+      <h2 class="line">
+        Logged in to this console <a href={href('/sessions')}>All sessions</a>
+      </h2>
+      <DataTable<Document>
+        label="Logged in to this console"
+        rows={logins}
+        rowKey={({ id }) => String(id)}
+        columns={[
+          {
+            name: 'From',
+            cell: (row) => <BrowserName userAgent={textAt(row, 'user_agent')} address={textAt(row, 'address')} />,
+          },
+          { name: 'Role', cell: (row) => textAt(row, 'role') },
+          { name: 'Since', class: 'col-time', cell: (row) => <Time at={row['created_at']} /> },
+          { name: 'Last used', class: 'col-time', cell: (row) => <Time at={row['last_used_at']} /> },
+        ]}
+      />
+    </section>
+  );
 }
 
 function Logins({ user }: { user: string }) {
@@ -79,14 +118,27 @@ function LastRequests({ user }: { user: string }) {
         Last requests <a href={href(`/traffic?user=${encodeURIComponent(user)}`)}>All of them, live</a>
       </h2>
       <LoadedView loaded={loaded} what="The history of requests">
-        {({ requests }) => <RequestTable label="Last requests" requests={requests} />}
+        {({ requests }) => <RequestTable label="Last requests" requests={requests} hasPeople={false} />}
       </LoadedView>
     </section>
   );
 }
 
+interface RequestTableProps {
+  readonly label: string;
+  readonly requests: readonly RequestRecord[];
+  /** False: they are all of one person. */
+  readonly hasPeople: boolean;
+}
+
 /** A few requests, on the page of a person or a site. */
-export function RequestTable({ label, requests }: { label: string; requests: readonly RequestRecord[] }) {
+export function RequestTable({ label, requests, hasPeople }: RequestTableProps) {
+  const person: Column<RequestRecord> = {
+    name: 'Who',
+    class: 'col-wide',
+    cell: ({ user, user_kind: kind, client_address: address }) =>
+      user ? <PersonLink user={user} kind={kind} /> : <AddressLink address={address} />,
+  };
   return (
     <DataTable<RequestRecord>
       label={label}
@@ -97,13 +149,14 @@ export function RequestTable({ label, requests }: { label: string; requests: rea
         { name: 'Status', class: 'col-status', cell: ({ status }) => <StatusChip status={status} /> },
         {
           name: 'Request',
-          class: 'col-wide',
+          isTitle: true,
           cell: (record) => (
             <a class="mono" href={href(`/traffic/${encodeURIComponent(record.id)}`)}>
               {requestText(record)}
             </a>
           ),
         },
+        ...(hasPeople ? [person] : []),
       ]}
       empty={
         <EmptyState title="No requests are kept">

@@ -1,3 +1,4 @@
+import { isAllowed } from '../../api/scopes.ts';
 import type { Document } from '../../api/use-pages.ts';
 import { Chip } from '../../components/chip.tsx';
 import type { Column } from '../../components/data-table.tsx';
@@ -13,6 +14,7 @@ export function siteColumns(
   backends: ReadonlyMap<string, Document>,
   figures: SiteFigures,
 ): readonly Column<Document>[] {
+  const isOrdered = isAllowed('series:read');
   return [
     {
       name: 'Host',
@@ -34,11 +36,13 @@ export function siteColumns(
     {
       name: 'Requests',
       class: 'number col-figure',
+      ...(isOrdered && { order: 'requests' }),
       cell: (edge) => figureText(figures, textAt(edge, 'id'), 'requests'),
     },
     {
       name: 'Errors',
       class: 'number col-figure low',
+      ...(isOrdered && { order: 'errors' }),
       cell: (edge) => figureText(figures, textAt(edge, 'id'), 'errors'),
     },
   ];

@@ -150,24 +150,33 @@ function merged(newer: readonly RequestRecord[], older: readonly RequestRecord[]
   return [...newer, ...older].slice(0, KEPT);
 }
 
+/** Why the edge answered itself; the request's own page has the whole code. */
+function Refusal({ record }: { record: RequestRecord }) {
+  const text = refusalText(record);
+  if (text === '') return null;
+  return (
+    <span class="hint" title={record.error_code ?? ''}>
+      {text}
+    </span>
+  );
+}
+
 const COLUMNS: readonly Column<RequestRecord>[] = [
-  { name: 'Time', class: 'middle col-narrow', cell: ({ at }) => <time dateTime={at}>{clockTime(at)}</time> },
+  { name: 'Time', class: 'col-narrow', cell: ({ at }) => <time dateTime={at}>{clockTime(at)}</time> },
   { name: 'Status', class: 'col-status', cell: ({ status }) => <StatusChip status={status} /> },
   {
     name: 'Request',
-    class: 'col-wide',
+    isTitle: true,
     cell: (record) => (
-      <a class="mono" href={href(`/traffic/${encodeURIComponent(record.id)}`)}>
-        {requestText(record)}
-      </a>
+      <span class="stack-none">
+        <a class="mono" href={href(`/traffic/${encodeURIComponent(record.id)}`)}>
+          {requestText(record)}
+        </a>
+        <Refusal record={record} />
+      </span>
     ),
   },
-  { name: 'Person', class: 'middle', cell: ({ user, user_kind }) => <PersonLink user={user} kind={user_kind} /> },
-  { name: 'Client', class: 'middle', cell: ({ client_address }) => <span class="mono">{client_address}</span> },
-  { name: 'Duration', class: 'middle number col-narrow', cell: ({ duration_ms }) => milliseconds(duration_ms) },
-  {
-    name: 'Error',
-    class: 'low',
-    cell: (record) => <span title={record.error_code ?? ''}>{refusalText(record)}</span>,
-  },
+  { name: 'Person', class: 'col-quarter', cell: ({ user, user_kind }) => <PersonLink user={user} kind={user_kind} /> },
+  { name: 'Client', class: 'col-address', cell: ({ client_address }) => <span class="mono">{client_address}</span> },
+  { name: 'Duration', class: 'number col-narrow', cell: ({ duration_ms }) => milliseconds(duration_ms) },
 ];
