@@ -63,6 +63,54 @@ test('the page of backends opens on the kind that has one', { skip }, async () =
   await page.getByText('app=shop').first().waitFor();
 });
 
+test('IP restriction begins with addresses, and makes the policy of them', { skip }, async () => {
+  const shop = await edge.site(await edge.staticBackend(world.upstreamAddress), 'office.localhost');
+  const routePath = shop.routePath.replace('/edges/https', '/edges');
+  await admin.go(routePath);
+  await page.getByLabel('Add a module').selectOption({ label: 'IP restriction' });
+  const dialog = page.getByRole('dialog', { name: 'Add IP restriction' });
+  const addresses = dialog.getByLabel('Addresses and ranges');
+  // The first thing to fill in, and ids are behind "More".
+  await dialog.locator('textarea:focus').waitFor();
+  assert.equal(await dialog.getByText('IP policy', { exact: true }).isVisible(), false);
+  await addresses.fill('203.0.113.7, office');
+  await dialog.getByText('“office” is neither an address nor a range.').waitFor();
+  await addresses.fill('203.0.113.7\n198.51.100.0/24');
+  await dialog.getByText('Only visitors from 203.0.113.7, 198.51.100.0/24 get in.').waitFor();
+  assert.deepEqual(await admin.seriousFindings(), []);
+  await dialog.getByRole('button', { name: 'Save' }).click();
+  const card = page.getByRole('region', { name: 'IP restriction module' });
+  await card.getByRole('link', { name: 'office.localhost/' }).waitFor();
+  assert.equal((await edge.ask(shop.host)).status, 403);
+
+  // The form shows them again, and another address replaces them.
+  await card.getByRole('button', { name: 'Edit' }).click();
+  const edit = page.getByRole('dialog', { name: 'Edit IP restriction' });
+  assert.deepEqual((await edit.getByLabel('Addresses and ranges').inputValue()).split('\n').toSorted(), [
+    '198.51.100.0/24',
+    '203.0.113.7/32',
+  ]);
+  await edit.getByLabel('Addresses and ranges').fill('127.0.0.0/8');
+  await edit.getByRole('button', { name: 'Save' }).click();
+  await edit.waitFor({ state: 'detached' });
+  assert.equal((await edge.ask(shop.host)).status, 200);
+
+  // A policy that denies too is not one of addresses: it stays what it is.
+  const {
+    ip_policies: [policy],
+  } = await edge.api('GET', `${shop.routePath}/ip_restriction`);
+  await edge.api('POST', '/ip_policy_rules', { ip_policy_id: policy.id, action: 'deny', cidr: '127.9.0.0/16' });
+  await card.getByRole('button', { name: 'Edit' }).click();
+  assert.equal(await edit.getByLabel('Addresses and ranges').inputValue(), '');
+  await edit.getByLabel('Addresses and ranges').fill('198.51.100.1');
+  await edit.getByText('the addresses of 1 IP policy').waitFor();
+  await edit.getByRole('button', { name: 'Save' }).click();
+  await edit.waitFor({ state: 'detached' });
+  const after = await edge.api('GET', `${shop.routePath}/ip_restriction`);
+  assert.equal(after.ip_policies.length, 2);
+  assert.ok(after.ip_policies.some(({ id }: { id: string }) => id === policy.id));
+});
+
 test('Explain takes a host alone, and answers what a browser gets', { skip }, async () => {
   const wiki = await edge.site(await edge.staticBackend(world.upstreamAddress), 'wiki.localhost');
   await world.protect(wiki);

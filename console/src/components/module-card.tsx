@@ -1,8 +1,10 @@
 import { useState } from 'preact/hooks';
+import { ADDRESS_MODULE } from '../../../src/publish/plan-addresses.ts';
 import { request } from '../api/request.ts';
 import { areAllowed } from '../api/scopes.ts';
 import type { Document } from '../api/use-pages.ts';
 import { write } from '../api/write.ts';
+import { AddressEditor, canEditAddresses } from '../modules/address-editor.tsx';
 import { MODULE_PREVIEWS, MODULE_VIEWS } from '../modules/registry.tsx';
 import { labelOf } from '../schema/json-schema.ts';
 import { resolveSchema } from '../schema/openapi-document.ts';
@@ -22,10 +24,11 @@ interface ModuleCardProps {
   readonly module: ModuleType;
   readonly config: Document;
   readonly ids: Readonly<Record<string, string>>;
+  readonly place: string;
   readonly onChange: () => void;
 }
 
-export function ModuleCard({ module, config, ids, onChange }: ModuleCardProps) {
+export function ModuleCard({ module, config, ids, place, onChange }: ModuleCardProps) {
   const [isEditing, setEditing] = useState(false);
   const path = fillPath(module.path, ids);
   const canWrite = areAllowed(module.replace.scopes);
@@ -72,6 +75,7 @@ export function ModuleCard({ module, config, ids, onChange }: ModuleCardProps) {
         <ModuleEditor
           module={module}
           path={path}
+          place={place}
           isNew={false}
           onClose={() => setEditing(false)}
           onSaved={() => {
@@ -98,6 +102,8 @@ function ModuleFields({ module, config }: { module: ModuleType; config: Document
 interface ModuleEditorProps {
   readonly module: ModuleType;
   readonly path: string;
+  /** What has the module, such as "app.example.com/docs". */
+  readonly place: string;
   readonly isNew: boolean;
   readonly onClose: () => void;
   readonly onSaved: () => void;
@@ -108,8 +114,25 @@ const BEGINNINGS: Readonly<Record<string, FormValue>> = {
   basic_auth: { users: [{ username: '', password: '' }] },
 };
 
+export function ModuleEditor(props: ModuleEditorProps) {
+  const { module, isNew, place, onSaved } = props;
+  if (module.name !== ADDRESS_MODULE || !canEditAddresses()) return <FieldsEditor {...props} />;
+  return (
+    <AddressEditor
+      {...props}
+      title={isNew ? `Add ${module.title}` : `Edit ${module.title}`}
+      body={module.replace.body ?? {}}
+      place={place}
+      onSaved={() => {
+        toast(`${module.title} saved.`);
+        onSaved();
+      }}
+    />
+  );
+}
+
 /** Reads the module first, for its ETag and the fields that the edge's own document leaves out. */
-export function ModuleEditor({ module, path, isNew, onClose, onSaved }: ModuleEditorProps) {
+function FieldsEditor({ module, path, isNew, onClose, onSaved }: ModuleEditorProps) {
   const [edited, setEdited] = useState<Edited | null>(null);
   const [isAsked, setAsked] = useState(false);
   const body = module.replace.body ?? {};

@@ -10,12 +10,14 @@ interface ModuleListProps {
   readonly document: Document;
   readonly modules: readonly ModuleType[];
   readonly ids: Readonly<Record<string, string>>;
+  /** What has the modules, such as "app.example.com/docs". */
+  readonly place: string;
   readonly empty: string;
   readonly onChange: () => void;
 }
 
 /** The modules in use, and a menu of those that could be added. */
-export function ModuleList({ document, modules, ids, empty, onChange }: ModuleListProps) {
+export function ModuleList({ document, modules, ids, place, empty, onChange }: ModuleListProps) {
   const [added, setAdded] = useState<ModuleType | null>(null);
   const used = modules.filter(({ name }) => document[name] !== null && document[name] !== undefined);
   const others = modules.filter((module) => !used.includes(module) && areAllowed(module.replace.scopes));
@@ -55,6 +57,7 @@ export function ModuleList({ document, modules, ids, empty, onChange }: ModuleLi
           module={module}
           config={document[module.name] as Document}
           ids={ids}
+          place={place}
           onChange={onChange}
         />
       ))}
@@ -62,6 +65,7 @@ export function ModuleList({ document, modules, ids, empty, onChange }: ModuleLi
         <ModuleEditor
           module={added}
           path={fillPath(added.path, ids)}
+          place={place}
           isNew
           onClose={() => setAdded(null)}
           onSaved={() => {

@@ -63,6 +63,7 @@ export function EdgePage({ params }: PageProps) {
               document={edge}
               modules={type?.modules ?? []}
               ids={{ id }}
+              place={documentName(edge)}
               empty="Modules of an edge apply to the connection: the TLS versions, and certificates of clients."
               onChange={loaded.reload}
             />

@@ -70,6 +70,7 @@ export function RoutePage({ params }: PageProps) {
               document={route}
               modules={type?.modules ?? []}
               ids={{ edge_id: edgeId, id }}
+              place={`${edge.data === null ? '' : documentName(edge.data)}${match}`}
               empty="A route without the Backend module answers 503. Add it first, then the modules that should come before it."
               onChange={loaded.reload}
             />

@@ -9,6 +9,7 @@ import type {
   WantedTarget,
 } from '../../../../src/publish/wanted-edge.ts';
 import { expiryProblem } from '../../../../src/resources/guest_links/link-expiry.ts';
+import { addressesIn, rangesIn, rangesProblem } from '../../format/address-ranges.ts';
 
 export type TargetKind = 'address' | 'agents' | 'page';
 export type EntryKind = 'everybody' | 'own' | 'provider' | 'password' | 'addresses' | 'guest';
@@ -106,8 +107,8 @@ export function entryProblems(draft: Draft): Problems {
 }
 
 function addressProblem({ addresses }: Draft): Problems {
-  const wrong = itemsIn(addresses).find((each) => !RANGE.test(each));
-  return wrong === undefined ? {} : { addresses: `“${wrong}” is neither an address nor a range.` };
+  const problem = rangesProblem(addresses);
+  return problem === null ? {} : { addresses: problem };
 }
 
 function passwordProblem({ passwords, knownNames }: Draft): Problems {
@@ -134,7 +135,7 @@ function choiceProblems(draft: Draft): Problems {
     case 'own':
       return people(draft);
     case 'addresses':
-      return itemsIn(draft.addresses).length === 0 ? { addresses: 'Enter at least one address or range.' } : {};
+      return addressesIn(draft.addresses).length === 0 ? { addresses: 'Enter at least one address or range.' } : {};
     case 'password':
       return passwordProblem(draft);
     case 'guest':
@@ -151,8 +152,6 @@ function guestProblem({ guestUntil }: Draft): Problems {
 }
 
 const CLIENT_ID = 'Enter the client ID that the provider gave your application.';
-/** The server checks it fully. */
-const RANGE = /^(\d{1,3}(\.\d{1,3}){3}|[0-9a-f]*:[0-9a-f:.]*)(\/\d{1,3})?$/i;
 
 function issuerProblem({ issuer }: Draft): Problems {
   return URL.canParse(issuer.trim()) && /^https?:/.test(issuer.trim())
@@ -180,7 +179,7 @@ export function wantedOf(draft: Draft, { listenerPort, ownIssuer }: ServerFacts)
     target: targetOf(draft),
     login: loginOf(draft, ownIssuer),
     ...peopleOf(draft),
-    ...(entry !== 'everybody' && { addresses: itemsIn(draft.addresses).map(rangeOf) }),
+    ...(entry !== 'everybody' && { addresses: rangesIn(draft.addresses) }),
     ...(entry === 'password' && { passwords: draft.passwords }),
     ...(entry === 'guest' && { guests: { label: guest.trim(), expiresAt: guestUntil, maxBrowsers: 1 } }),
   };
@@ -239,11 +238,6 @@ export function labelsIn(text: string): Readonly<Record<string, string>> | null 
   const pairs = itemsIn(text).map((each) => /^([^=\s]+)=(.+)$/.exec(each));
   if (pairs.length === 0 || pairs.includes(null)) return null;
   return Object.fromEntries(pairs.map((pair) => [pair?.[1] ?? '', pair?.[2] ?? '']));
-}
-
-function rangeOf(text: string): string {
-  if (text.includes('/')) return text;
-  return `${text}/${text.includes(':') ? 128 : 32}`;
 }
 
 function itemsIn(text: string): readonly string[] {

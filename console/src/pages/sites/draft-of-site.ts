@@ -1,10 +1,9 @@
 import type { HttpsEdgeRoute } from '../../../../src/client/generated/https-edge-routes.ts';
 import type { HttpsEdge } from '../../../../src/client/generated/https-edges.ts';
-import { get } from '../../api/request.ts';
-import { isAllowed } from '../../api/scopes.ts';
 import type { Document } from '../../api/use-pages.ts';
 import { textAt } from '../../format/text.ts';
 import { labelsText } from '../../modules/backend-text.ts';
+import { plainPolicies } from '../../modules/plain-policies.ts';
 import { resourceAt } from '../../schema/paths.ts';
 import { type Draft, newDraft } from '../publish/draft.ts';
 
@@ -52,9 +51,10 @@ export async function entryDraft(
   const modules = [oidc, oauth, access, passwords, addresses].filter((each) => each !== null);
   if (oauth !== null || modules.some(({ enabled }) => !enabled)) return null;
   if (modules.length === 0) return { ...draft, entry: 'everybody' };
-  const ranges = addresses === null ? [] : await rangesOf(addresses.ip_policies.map(({ id }) => id));
-  if (ranges === null) return null;
-  const limited = { ...draft, addresses: ranges.join(', ') };
+  const policies = addresses === null ? [] : addresses.ip_policies.map(({ id }) => id);
+  const plain = await plainPolicies(policies);
+  if (policies.some((id) => !plain.has(id))) return null;
+  const limited = { ...draft, addresses: [...plain.values()].flat().join(', ') };
   if (modules.length === 1 && addresses !== null) return { ...limited, entry: 'addresses' };
   if (passwords !== null) {
     if (oidc !== null || access !== null) return null;
@@ -98,15 +98,4 @@ function soleRule(access: HttpsEdgeRoute['access']): SoleRule | null {
     ...(groups !== undefined && { groups: groups.map(String) }),
     ...(guests === true && { guests }),
   };
-}
-
-/** Null: they cannot be read, or some of them deny. */
-async function rangesOf(policies: readonly string[]): Promise<readonly string[] | null> {
-  if (!isAllowed('ip_policy_rules:read')) return null;
-  const filter = encodeURIComponent(`obj.ip_policy.id in ${JSON.stringify(policies)}`);
-  const page = await get<{ ip_policy_rules: readonly Document[]; next_page_uri: string | null }>(
-    `/ip_policy_rules?limit=100&filter=${filter}`,
-  );
-  const isWhole = page.next_page_uri === null && page.ip_policy_rules.every(({ action }) => action === 'allow');
-  return isWhole ? page.ip_policy_rules.map((rule) => textAt(rule, 'cidr')) : null;
 }

@@ -1,10 +1,10 @@
 import { useState } from 'preact/hooks';
 import type { HttpsEdge } from '../../../../src/client/generated/https-edges.ts';
 import { PlainField } from '../../components/form/plain-field.tsx';
+import { rangesIn, rangesProblem } from '../../format/address-ranges.ts';
 import { SiteChange } from './site-change.tsx';
 import type { ChangeProps } from './site-changes.tsx';
 
-const RANGE = /^(\d{1,3}(\.\d{1,3}){3}|[0-9a-f]*:[0-9a-f:.]*)(\/\d{1,3})?$/i;
 const TEXT = 'This site is being worked on. Please come back soon.';
 const MAX_TEXT = 500;
 const MAX_MINUTES = 7 * 24 * 60;
@@ -15,11 +15,7 @@ export function PauseChange(props: ChangeProps) {
   const [text, setText] = useState(TEXT);
   const [minutes, setMinutes] = useState('10');
   const [addresses, setAddresses] = useState('');
-  const ranges = addresses
-    .split(/[\s,]+/)
-    .filter((each) => each !== '')
-    .map((each) => (each.includes('/') ? each : `${each}/${each.includes(':') ? 128 : 32}`));
-  const wrong = ranges.find((each) => !RANGE.test(each));
+  const ranges = rangesIn(addresses);
   const problems = {
     text:
       text.trim() === ''
@@ -28,7 +24,7 @@ export function PauseChange(props: ChangeProps) {
           ? `At most ${MAX_TEXT} characters.`
           : null,
     minutes: /^\d{1,5}$/.test(minutes) && Number(minutes) <= MAX_MINUTES ? null : 'Enter minutes, at most a week.',
-    addresses: wrong === undefined ? null : `“${wrong}” is neither an address nor a range.`,
+    addresses: rangesProblem(addresses),
   };
   const body = { message: text.trim(), retry_after: Number(minutes) * 60, allow_cidrs: ranges };
   const who = ranges.length === 0 ? 'Nobody gets in.' : `Who comes from ${ranges.join(', ')} gets in as before.`;
