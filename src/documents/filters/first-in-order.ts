@@ -37,7 +37,8 @@ export class FirstInOrder {
   }
 
   add(item: JsonObject): void {
-    const value = this.#figures === null ? orderedBy(item[this.#field]) : (this.#figures.get(String(item['id'])) ?? 0);
+    const value =
+      this.#figures === null ? orderedBy(item[this.#field]) : (this.#figures.get(item['id'] as string) ?? 0);
     this.#kept.push({ item, place: this.#count, value });
     this.#count += 1;
   }
