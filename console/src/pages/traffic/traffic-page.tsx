@@ -152,7 +152,8 @@ function merged(newer: readonly RequestRecord[], older: readonly RequestRecord[]
 
 /** Why the edge answered itself; the request's own page has the whole code. */
 function Refusal({ record }: { record: RequestRecord }) {
-  const text = refusalText(record);
+  // Without a method, the request's text has the reason already.
+  const text = record.method === null ? '' : refusalText(record);
   if (text === '') return null;
   return (
     <span class="hint" title={record.error_code ?? ''}>
