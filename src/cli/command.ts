@@ -12,6 +12,8 @@ export interface CommandContext {
   warn(line: string): void;
   /** Resolves when the reader has room for more; absent where output never blocks. */
   printed?(): Promise<void>;
+  /** Ends the process at once, although it still waits for something. */
+  leave?(): void;
   /** For a command that runs until the user ends it: Ctrl-C calls `stop` instead of ending the process. */
   onInterrupt?(stop: () => void): void;
   /** The service of this machine; absent: nobody looks for it. */

@@ -25,6 +25,7 @@ export async function main(): Promise<void> {
     ...(isatty(0) &&
       isatty(2) && { ask: async (question) => (await import('../cli/ask-question.ts')).askQuestion(question) }),
     onInterrupt,
+    leave: () => process.exit(),
     installedServer,
     ...(isLongRunning ? (await import('../logging/standard-output.ts')).droppingPrinter() : waitingPrinter()),
   });

@@ -47,6 +47,23 @@ suite('postern changes', () => {
     );
   });
 
+  test('names a site by its host on a narrow terminal, and has local times there', async () => {
+    await write('POST', '/changesets', {
+      operations: [
+        { method: 'POST', path: '/ip_policies', body: {} },
+        { method: 'POST', path: '/edges/https', body: { hostports: ['narrow.example.com:443'] } },
+      ],
+      message: 'a message that has no room beside the host',
+    });
+    const { stdout } = await postern(['changes', '--limit', '1'], { columns: 80 });
+    assert.match(stdout, / {2}created https_edge narrow\.example\.co/);
+    assert.doesNotMatch(stdout, /no room/);
+    assert.match(stdout, / \d{4}-\d\d-\d\d \d\d:\d\d {2}/);
+    const utc = await postern(['changes', '--limit', '1', '--utc'], { columns: 120 });
+    assert.match(utc.stdout, / \d{4}-\d\d-\d\d \d\d:\d\dZ {2}/);
+    assert.match(utc.stdout, /no room/);
+  });
+
   test('filters by object, author and time, and pages as far as it is asked to', async () => {
     const ofEdge = await postern(['changes', '--object', edge.body.id, '-o', 'json']);
     const { changes } = JSON.parse(ofEdge.stdout);

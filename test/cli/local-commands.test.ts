@@ -1,5 +1,6 @@
 // Own process: starts servers, and commands as another user.
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { chmod, mkdir, readdir, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
@@ -10,10 +11,12 @@ import { LocalCallers } from '../../src/api/local-callers.ts';
 import { fetchWith } from '../../src/cli/api/api-fetch.ts';
 import { localSessions } from '../../src/cli/api/local-session.ts';
 import type { Cleanup } from '../support/cleanup.ts';
+import { freshDatabase, startPostgres } from '../support/postgres.ts';
 import { startPostern } from '../support/server-process.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { runCommand } from './run-command.ts';
 
+const POSTERN = join(import.meta.dirname, '../../bin/postern.mjs');
 const NOBODY = 65_534;
 const isRoot = process.geteuid?.() === 0;
 const NOT_ROOT = isRoot ? false : 'only root can run a command as another user';
@@ -61,6 +64,12 @@ suite('a command on the machine of the server', () => {
     }
     const doctor = await run(['doctor', '--api-listen', new URL(url).host]);
     assert.match(doctor.stdout, /the key from the server on this machine \(as local:attic\) is valid/);
+    const unnamed = await run(['doctor']);
+    assert.match(
+      unnamed.stdout,
+      new RegExp(`ok +api +${url} is ready`),
+      'an address that only a flag of the server named',
+    );
     const made = await run(['api', 'ip-policies', 'create', '--description', 'by hand']);
     assert.equal(made.code, 0, made.stderr);
     const changes = await run(['changes', '--output', 'json']);
@@ -79,6 +88,21 @@ suite('a command on the machine of the server', () => {
     await rm(join(data, 'first-api-key'));
   });
 
+  test('needs none with a store in PostgreSQL either', async (t) => {
+    const postgres = await startPostgres();
+    t.after(() => postgres.stop());
+    const database = await freshDatabase(postgres);
+    const { run, url } = await startServer(t, { POSTERN_DATABASE_URL: database.url });
+    const status = await run(['status']);
+    assert.equal(status.code, 0, status.stderr);
+    assert.match(status.stdout, new RegExp(`ready.*${url}`));
+    const made = await run(['api', 'ip-policies', 'create', '--description', 'in PostgreSQL']);
+    assert.equal(made.code, 0, made.stderr);
+    assert.match((await run(['changes', '--limit', '1'])).stdout, /local:attic +created ip_policy in PostgreSQL/);
+    const link = await run(['open', '--print'], {}, 100);
+    assert.match(link.stdout, new RegExp(`^${url}/console/enter\\?link=`));
+  });
+
   test('uses a key that is named instead', async (t) => {
     const { run } = shared;
     const wrong = await run(['changes'], { POSTERN_CLI_API_KEY: 'postern_ak_wrong' });
@@ -86,6 +110,45 @@ suite('a command on the machine of the server', () => {
     const file = join(await tempDir(t), 'key');
     await writeFile(file, 'postern_ak_wrong');
     assert.match((await run(['changes', '--api-key-file', file])).stderr, /the key came from --api-key-file /);
+  });
+
+  test('says that a server does not answer, and what it waits for', async (t) => {
+    const data = await tempDir(t);
+    const control = join(data, 'control');
+    await mkdir(control, { mode: 0o700 });
+    const silent = createSocketServer(() => {}).listen(join(control, '1.sock'));
+    await once(silent, 'listening');
+    t.after(() => silent.close());
+    const { code, stderr } = await runCommand(['status'], { env: { POSTERN_DATA_DIR: data }, columns: 80 });
+    assert.equal(code, 2);
+    const [first = '', ...others] = stderr.trimEnd().split('\n');
+    assert.equal(first, `postern: waiting for the server with the data directory ${data}`);
+    assert.match(others.at(-1) ?? '', /no API key.* did not answer within 3 seconds/);
+    const began = performance.now();
+    const names = execFile(process.execPath, [POSTERN, 'completion', 'names', 'https_edge'], {
+      env: { ...process.env, POSTERN_DATA_DIR: data },
+    });
+    assert.deepEqual(await once(names, 'exit'), [0, null]);
+    assert.ok(performance.now() - began < 2_900, 'a key press in a shell waits for this');
+    assert.equal(
+      (await runCommand(['open'], { env: { POSTERN_DATA_DIR: data } })).stdout,
+      'http://127.0.0.1:7080/console\n',
+    );
+  });
+
+  test('says what it waits for while the API is slow', async (t) => {
+    const slow = createServer((_request, response) => {
+      setTimeout(() => response.writeHead(200, { 'content-type': 'application/json' }).end('{"changes":[]}'), 1_500);
+    }).listen(0, '127.0.0.1');
+    await once(slow, 'listening');
+    t.after(() => slow.close());
+    const url = `http://127.0.0.1:${(slow.address() as { port: number }).port}`;
+    const env = { POSTERN_CLI_API_URL: url, POSTERN_CLI_API_KEY: 'postern_ak_x' };
+    for (const command of ['changes', 'api https-edges list']) {
+      const { stderr } = await runCommand(command.split(' '), { env, columns: 80 });
+      assert.match(stderr, new RegExp(`^postern: waiting for ${url}\n`), command);
+      assert.doesNotMatch((await runCommand(command.split(' '), { env })).stderr, /waiting/);
+    }
   });
 
   test('never sends its token to another address', async (t) => {

@@ -149,6 +149,15 @@ test('the request is explained, without and with a person', { skip: skip || with
   await photograph('explained');
 });
 
+test('a name that no site has appears in the live traffic, and on a page of its own', { skip }, async () => {
+  const { page } = admin;
+  await admin.go('/traffic');
+  await assert.rejects(world.edge.connect('typo.example.com'));
+  await page.getByRole('link', { name: 'typo.example.com: no site for this name' }).click();
+  await page.getByRole('region', { name: 'Decisions' }).getByText('no site for this name').waitFor();
+  await photograph('unknown-name');
+});
+
 test('a request with a client certificate is explained', { skip: skip || withoutExplain }, async () => {
   const { page } = admin;
   const authority = await issue({ commonName: 'root', isCa: true });

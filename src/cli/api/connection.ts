@@ -6,6 +6,7 @@ import { type ParsedFlags, usage } from '../../lib/flags.ts';
 import { HTTP_URL_FORM, parseHttpUrl } from '../../lib/http/http-url.ts';
 import { isLoopbackHost } from '../../lib/net/listen-address.ts';
 import type { CommandContext } from '../command.ts';
+import { sayWhileSlow } from '../output/say-while-slow.ts';
 import type { ApiKey } from './api-key.ts';
 import { clientVariable, type GivenVariable, serverKeyVariable } from './client-variables.ts';
 import { type LocalService, localService } from './local-service.ts';
@@ -63,7 +64,8 @@ async function askLocally(context: CommandContext): Promise<LocalAnswer> {
   const isNamed = Boolean(context.env['POSTERN_DATA_DIR']) || (await serviceOf(context)) !== null;
   const place = { dataDir: await dataDirectory(context), isNamed };
   const { localSessions } = await import('./local-session.ts');
-  return localSessions(place, context.env);
+  const waiting = (): string => `waiting for the server with the data directory ${place.dataDir}`;
+  return sayWhileSlow(context, waiting, () => localSessions(place, context.env));
 }
 
 /** Only the process that serves this URL counts: another user may listen at another address with the same port. */

@@ -1,10 +1,9 @@
 import { lstat } from 'node:fs/promises';
 import type { Socket } from 'node:net';
-import { createInterface } from 'node:readline';
 import { messageOf } from '../../lib/error-text.ts';
 import type { CommandContext } from '../command.ts';
 import { controlDirectory, type LocalSessionReply } from '../restart/control-protocol.ts';
-import { openSockets } from '../restart/server-sockets.ts';
+import { answerFrom, openSockets } from '../restart/server-sockets.ts';
 import type { ApiKey } from './api-key.ts';
 
 const ANSWER_WITHIN_MS = 3_000;
@@ -46,9 +45,13 @@ export async function localSessions({ dataDir, isNamed }: DataPlace, env: Comman
       .map((reply) => sessionOf(reply, () => renewed(dataDir, reply.url)));
     if (sessions.length > 0) return { sessions, problem: null };
     const [refused] = replies;
+    if (refused?.ok === false) {
+      const problem = `the server with the data directory ${dataDir} accepts no command without a key: ${refused.message}`;
+      return { sessions: [], problem };
+    }
     const problem =
-      refused?.ok === false
-        ? `the server with the data directory ${dataDir} accepts no command without a key: ${refused.message}`
+      found.length > 0
+        ? `the server with the data directory ${dataDir} did not answer within ${ANSWER_WITHIN_MS / 1000} seconds`
         : `no server runs with the data directory ${dataDir}: start it with "postern server", then commands here need no key`;
     return { sessions: [], problem };
   } catch (error) {
@@ -79,15 +82,10 @@ async function isOfStranger(directory: string, env: CommandContext['env']): Prom
 
 /** Null: it is older, or does not answer. */
 async function replyOf(socket: Socket): Promise<LocalSessionReply | null> {
-  const timer = setTimeout(() => socket.destroy(), ANSWER_WITHIN_MS);
+  const answer = await answerFrom(socket, { do: 'local_session' }, ANSWER_WITHIN_MS);
   try {
-    socket.write(`${JSON.stringify({ do: 'local_session' })}\n`);
-    for await (const line of createInterface({ input: socket })) return JSON.parse(line) as LocalSessionReply;
-    return null;
+    return answer === null ? null : (JSON.parse(answer) as LocalSessionReply);
   } catch {
     return null;
-  } finally {
-    clearTimeout(timer);
-    socket.destroy();
   }
 }

@@ -11,5 +11,5 @@ export async function openTransport(
   context: CommandContext,
   source: TextSource = createTextSource(),
 ): Promise<Transport> {
-  return new CommandTransport(await apiAccess(parsed, context, source));
+  return new CommandTransport(await apiAccess(parsed, context, source), context);
 }

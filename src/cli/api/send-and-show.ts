@@ -6,6 +6,7 @@ import { isOn, type ParsedFlags } from '../../lib/flags.ts';
 import type { CommandContext } from '../command.ts';
 import { Names } from '../names/names.ts';
 import { resolveRequest } from '../names/resolve-request.ts';
+import { sayWhileSlow } from '../output/say-while-slow.ts';
 import { printJson, printStructured } from '../output/structured-text.ts';
 import { fetchWith } from './api-fetch.ts';
 import type { ApiKey } from './api-key.ts';
@@ -41,10 +42,11 @@ export async function sendAndShow(call: OperationCall, context: CommandContext):
     const request = requestOf(operation, await resolveRequest(operation, parts, new Names(transport, context)));
     note(`> ${request.method} ${url}${request.path}, key from ${apiKey.source}`);
     const list = listItems(operation);
+    const waiting = (): string => `waiting for ${url}`;
     const answer =
       list !== null && isOn(parsed, 'all')
-        ? await sendForAll(transport, request, list.key)
-        : await sendOnce(transport, request, options);
+        ? await sayWhileSlow(context, waiting, () => sendForAll(transport, request, list.key))
+        : await sayWhileSlow(context, waiting, () => sendOnce(transport, request, options));
     const { status, operationId, etag, revision, problem, warning } = answer.raw.info;
     note(`< ${status} ${operationId ?? ''} etag ${etag ?? '-'} revision ${revision ?? '-'}`);
     await show(answer, operation, shown, context);

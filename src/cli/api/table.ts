@@ -13,7 +13,7 @@ const GAP = '  ';
 /** Omitted from tables: they say little about one item among many. */
 const LEFT_OUT = new Set(['uri', 'metadata']);
 /** What a person knows an item by stands first, and its id last. */
-const KNOWN_BY = ['email', 'hostports', 'hostname', 'host'];
+const KNOWN_BY = ['email', 'hostports', 'hostname', 'host', 'title'];
 const FIRST = ['id', 'type'];
 const LAST = ['description', 'created_at'];
 

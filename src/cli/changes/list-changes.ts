@@ -14,7 +14,9 @@ import { authorText, type Change, namedText, type PendingChange, pendingText } f
 const PAGE = 100;
 const DEFAULT_LIMIT = 50;
 /** A narrower terminal has room for what was changed, and `changes show` has the message. */
-const MESSAGE_FROM = 80;
+const MESSAGE_FROM = 100;
+/** A site is known by its host, not by what else it consists of. */
+const FIRST_NAMED = ['https_edge', 'https_edge_route'];
 
 interface Page {
   readonly changes: readonly Change[];
@@ -71,8 +73,8 @@ async function readChanges(
 
 function rowOf(change: Change, hasMessage: boolean) {
   const { revision, at, author, message, objects, count, confirm_by: confirmBy } = change;
-  // A site is known by its host, not by what it consists of.
-  const first = objects.find(({ kind }) => kind === 'https_edge') ?? objects[0];
+  const [site] = FIRST_NAMED.flatMap((wanted) => objects.find(({ kind }) => kind === wanted) ?? []);
+  const first = site ?? objects[0];
   const others = count > 1 ? ` and ${count - 1} more` : '';
   return {
     revision,

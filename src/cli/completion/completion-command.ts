@@ -46,7 +46,10 @@ export function createCompletionCommand(commands: readonly CommandRow[]): Comman
 
 async function printNames([kinds = '', begun = '']: readonly string[], context: CommandContext): Promise<number> {
   const { listNames } = await import('./list-names.ts');
-  for (const name of await listNames(kinds.split(','), begun, context)) context.print(name);
+  const names = await listNames(kinds.split(','), begun, context);
+  // The shell waits for the end of the process, not for its output.
+  if (names === null) context.leave?.();
+  for (const name of names ?? []) context.print(name);
   return 0;
 }
 

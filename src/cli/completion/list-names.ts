@@ -21,16 +21,16 @@ const EDGE = 'https_edge';
 /** The first one that an item has is its name. */
 const NAME_FIELDS = ['email', 'hostname', 'domain', 'name', 'label', 'username', 'description', 'match', 'cidr'];
 
-/** Names that complete what was typed so far. None without a server, a key or an answer in time. */
+/** Names that complete what was typed so far; none without a server or a key. Null: no answer in time. */
 export async function listNames(
   kinds: readonly string[],
   begun: string,
   context: CommandContext,
-): Promise<readonly string[]> {
+): Promise<readonly string[] | null> {
   const silent = { ...context, warn: () => {} };
   const found = namesOf(kinds, begun, silent).catch(() => []);
-  const inTime = sleep(WITHIN_MS, [], { ref: false });
-  const names = await Promise.race([found, inTime]);
+  const names = await Promise.race([found, sleep(WITHIN_MS, null, { ref: false })]);
+  if (names === null) return null;
   return [...new Set(names)].filter((name) => name.startsWith(begun)).slice(0, MAX_NAMES);
 }
 

@@ -3,7 +3,7 @@ import type { LoadedConfig } from '../../config/load.ts';
 import { PosternError } from '../../lib/errors.ts';
 import { isOn, type ParsedFlags } from '../../lib/flags.ts';
 import { clientVariable } from '../api/client-variables.ts';
-import { trustRootCa } from '../api/connection.ts';
+import { localAnswer, trustRootCa } from '../api/connection.ts';
 import { createTextSource } from '../api/text-source.ts';
 import type { Command, CommandContext } from '../command.ts';
 import { type CommandSyntax, type FlagGroup, INVALID_USAGE, SETTINGS_EXIT_CODE } from '../command-syntax.ts';
@@ -71,7 +71,7 @@ async function diagnosis(parsed: ParsedFlags, context: CommandContext, ports: Do
   await trustRootCa(parsed, source);
   let part = 'this machine';
   const examination = {
-    ...{ config, url: apiUrlOf(settings), flags: parsed.flags, context, source, ports },
+    ...{ config, url: await urlOf(settings, context), flags: parsed.flags, context, source, ports },
     onPart: (name: string) => {
       part = name;
     },
@@ -82,6 +82,17 @@ async function diagnosis(parsed: ParsedFlags, context: CommandContext, ports: Do
     () => examine(examination),
   );
   return { findings, exitCode: countByLevel(findings).problem === 0 ? 0 : 1 };
+}
+
+/** A server of this data directory may have got its address by a flag, which its other commands find too. */
+async function urlOf(settings: LoadedConfig, context: CommandContext): Promise<string | null> {
+  const { config, sources } = settings;
+  const url = apiUrlOf(settings);
+  const isNamed = config.api_url !== null || (sources.api_listen !== 'default' && config.api_listen.port !== 0);
+  if (isNamed) return url;
+  const { sessions } = await localAnswer({ ...context, env: { ...context.env, POSTERN_DATA_DIR: config.data_dir } });
+  const [only, ...others] = sessions;
+  return only === undefined || others.length > 0 ? url : only.url;
 }
 
 /** A server cannot start with invalid settings, and no other check works without them. */

@@ -1,6 +1,7 @@
 import { lstat, readdir } from 'node:fs/promises';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { usage } from '../../lib/flags.ts';
 import { closing, ignoreErrors, listenOnce, reporting } from '../../lib/guarded-listeners.ts';
 
@@ -47,4 +48,21 @@ function dial(path: string): Promise<Socket | null> {
       resolve(socket);
     });
   });
+}
+
+/** The answer of a server, whose socket is closed then. Null: none in time. */
+export async function answerFrom(socket: Socket, request: object, withinMs: number): Promise<string | null> {
+  const lines = createInterface({ input: socket });
+  // Whoever reads the lines of a socket that is only destroyed waits forever.
+  const timer = setTimeout(() => lines.close(), withinMs);
+  try {
+    socket.write(`${JSON.stringify(request)}\n`);
+    for await (const line of lines) return line;
+    return null;
+  } catch {
+    return null;
+  } finally {
+    clearTimeout(timer);
+    socket.destroy();
+  }
 }
