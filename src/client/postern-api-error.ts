@@ -42,6 +42,7 @@ interface ErrorBody {
 }
 
 export function apiErrorOf(
+  origin: string,
   response: Pick<FetchedResponse, 'status' | 'headers'>,
   text: string,
   nowMs: number,
@@ -54,7 +55,9 @@ export function apiErrorOf(
     operationId: response.headers.get('postern-operation-id') ?? details['operation_id'] ?? null,
     details,
     message:
-      typeof body.msg === 'string' ? body.msg : `the response has status ${response.status} and is not from Postern`,
+      typeof body.msg === 'string'
+        ? body.msg
+        : `${origin} responded with status ${response.status}, but not as the API of a Postern server`,
     retryAfterMs: retryAfter(response.headers.get('retry-after'), nowMs),
     text,
   });

@@ -4,28 +4,59 @@
  */
 export type ConnectionFailure = 'network' | 'timeout' | 'not_postern';
 
+export interface ConnectionErrorOptions {
+  readonly cause?: unknown;
+  readonly code?: string | null;
+}
+
 /** No response from the API. A write may or may not have happened. */
 export class PosternConnectionError extends Error {
   readonly failure: ConnectionFailure;
+  /** The system's code of a network failure, such as ECONNREFUSED, where there is one. */
+  readonly code: string | null;
 
-  constructor(failure: ConnectionFailure, message: string, options: { readonly cause?: unknown } = {}) {
-    super(message, options);
+  constructor(failure: ConnectionFailure, message: string, { cause, code = null }: ConnectionErrorOptions = {}) {
+    super(message, { cause });
     this.name = 'PosternConnectionError';
     this.failure = failure;
+    this.code = code;
   }
 }
 
 /** fetch reports "fetch failed"; the reason is in its cause, or in the first of several causes. */
 export function networkError(origin: string, cause: unknown): PosternConnectionError {
   const error = rootOf(cause);
-  const reason = wrongScheme(origin, error) ?? reasonOf(error);
-  return new PosternConnectionError('network', `cannot reach ${origin}: ${reason}`, { cause });
+  const reason = wrongScheme(origin, error) ?? networkReason(error);
+  return new PosternConnectionError('network', `cannot reach ${origin}: ${reason}`, { cause, code: codeOf(error) });
+}
+
+/** Codes of the system in words. */
+const REASONS: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'nothing listens there',
+  ENOTFOUND: 'its name does not resolve',
+  EAI_AGAIN: 'its name could not be resolved, because no DNS server answers',
+  EHOSTUNREACH: 'the network has no route to it',
+  ENETUNREACH: 'the network has no route to it',
+  ETIMEDOUT: 'it does not answer',
+};
+
+/** Why a connection failed, without codes of the system where words exist. */
+export function networkReason(error: unknown): string {
+  const root = rootOf(error);
+  if (!(root instanceof Error)) return 'the connection failed';
+  const code = codeOf(root);
+  return REASONS[code ?? ''] ?? (root.message === '' ? (code ?? root.name) : root.message);
 }
 
 function rootOf(error: unknown): unknown {
   if (!(error instanceof Error)) return error;
   if (error.cause !== undefined) return rootOf(error.cause);
   return error instanceof AggregateError && error.errors.length > 0 ? rootOf(error.errors[0]) : error;
+}
+
+function codeOf(error: unknown): string | null {
+  const { code } = (error ?? {}) as { readonly code?: unknown };
+  return typeof code === 'string' ? code : null;
 }
 
 /** What TLS makes of an answer without TLS, and HTTP of a server that waits for TLS; null: something else. */
@@ -39,9 +70,4 @@ function wrongScheme(origin: string, error: unknown): string | null {
   return isMaybeTls
     ? `the connection ended without an answer: if it has TLS, use ${origin.replace(/^http/i, 'https')}`
     : null;
-}
-
-function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return 'the connection failed';
-  return error.message === '' ? ((error as { code?: string }).code ?? error.name) : error.message;
 }

@@ -118,7 +118,7 @@ export class Transport {
         redirect: 'error',
       });
       const text = await response.text();
-      if (!response.ok) throw apiErrorOf(response, text, Date.now());
+      if (!response.ok) throw apiErrorOf(this.#baseUrl, response, text, Date.now());
       const info = responseInfo(response);
       // Every response of the API has one. Another program's JSON would be read as empty objects.
       if (info.operationId === null) throw notPostern(this.#baseUrl);

@@ -25,7 +25,8 @@ function zoneOf([zone, value]: readonly [string, JsonValue]): DnsZone {
 
 /** What is wrong, for the message of the setting. It never repeats a value: that may be a secret. */
 function problemOf(wire: unknown): string | null {
-  if (!isJsonObject(wire)) return 'is no map';
+  if (!isJsonObject(wire))
+    return 'is no map from zones to providers. As a flag or variable, write JSON: {"example.com": {"provider": …}}';
   for (const [zone, value] of Object.entries(wire)) {
     if (zone !== OTHER_ZONES && !isRecordName(zone))
       return `has a key that is no zone: write such as example.com, in lower case and without a final dot`;

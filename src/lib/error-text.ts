@@ -14,6 +14,8 @@ const REASONS: Readonly<Record<string, string>> = {
   ENOTDIR: 'a part of the path is a file, not a directory. Check the path',
   EISDIR: 'it is a directory. Name a file',
   EROFS: 'its file system is mounted read-only. Name a file elsewhere',
+  ENOSPC: 'its disk is full. Free space there, or name a file on another disk',
+  EDQUOT: 'the disk quota of this user is used up. Free space there, or name a file on another disk',
 };
 
 /** The end of "cannot read PATH: …": what is wrong with a file that a person named, and what to do. */
@@ -31,4 +33,9 @@ export function whyUnwritable(cause: unknown): string {
 function fileReason(cause: unknown, ifDenied: string): string {
   const code = failureCode(cause);
   return code === 'EACCES' || code === 'EPERM' ? ifDenied : (REASONS[code] ?? code);
+}
+
+/** Whether a path is right, and the disk has no room. */
+export function isDiskFull(cause: unknown): boolean {
+  return ['ENOSPC', 'EDQUOT'].includes(failureCode(cause));
 }

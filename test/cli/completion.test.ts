@@ -62,7 +62,12 @@ test('zsh and fish get the same words in their own syntax', async () => {
 test('rejects another shell', async () => {
   const { code, stderr } = await runCommand(['completion', 'bahs']);
   assert.equal(code, 2);
-  assert.match(stderr, /bash\|zsh\|fish\. Did you mean "bash"/);
+  assert.equal(
+    stderr,
+    'postern: there is no completion for bahs: the shells are bash, zsh and fish. Did you mean "bash"?\n',
+  );
+  const none = await runCommand(['completion']);
+  assert.deepEqual([none.code, none.stderr], [2, 'postern: postern completion takes one shell: bash, zsh or fish\n']);
 });
 
 suite('names that only the server knows', async () => {

@@ -58,20 +58,55 @@ test('an address where nothing listens says so, and what to do', async () => {
   for (const command of [...COMMANDS, ['requests'], ['search', 'x']]) {
     const { code, stderr } = await runCommand([...command, '--api-url', url], { env: operatorEnv(world) });
     assert.equal(code, 3, stderr);
-    assert.match(stderr, /^postern: cannot reach http:\/\/127\.0\.0\.1:9: /);
-    assert.match(
+    assert.equal(
       stderr,
-      command[0] === 'api'
-        ? /hint +check that the server runs and listens at http:\/\/127\.0\.0\.1:9, or set another address with --api-url/
-        : /Nothing listens there: start the server, or name another address with --api-url or POSTERN_CLI_API_URL$/m,
+      'postern: cannot reach http://127.0.0.1:9: nothing listens there. Start the server, or name another address with --api-url or POSTERN_CLI_API_URL\n',
+      command.join(' '),
     );
   }
   const health = await runCommand(['health', '--api-listen', '127.0.0.1:9'], { env: {} });
   assert.equal(health.code, 1);
   assert.match(
     health.stderr,
-    /^postern: no answer from 127\.0\.0\.1:9: .*\. Nothing listens there: start the server, or correct api_listen$/m,
+    /^postern: cannot reach 127\.0\.0\.1:9: nothing listens there\. Start the server, or correct api_listen$/m,
   );
+});
+
+test('without a server and without a key, the first words are that no server was started here', async () => {
+  const folder = await tempDir({ after });
+  const none = join(folder, 'none');
+  const { code, stderr } = await runCommand(['status'], { env: { POSTERN_DATA_DIR: none } });
+  assert.equal(code, 2, stderr);
+  assert.ok(stderr.startsWith(`postern: no server was started with the data directory ${none}`), stderr);
+  assert.match(stderr, /Start it with "postern server"/);
+});
+
+test('an address whose name does not resolve says so, without a code of the system', async () => {
+  for (const command of COMMANDS) {
+    const { code, stderr } = await runCommand([...command, '--api-url', 'https://nowhere.invalid'], {
+      env: operatorEnv(world),
+    });
+    assert.equal(code, 3, stderr);
+    assert.match(
+      stderr,
+      /cannot reach https:\/\/nowhere\.invalid: its name (?:does not resolve|could not be resolved)/,
+    );
+    assert.doesNotMatch(stderr, /getaddrinfo|ENOTFOUND|EAI_AGAIN/);
+  }
+});
+
+test('a page of another program is reported with the address, and without advice about names', async (t) => {
+  const other = createHttpServer((_request, response) => response.writeHead(404).end('<html>not here</html>'));
+  const address = await listening(t, other);
+  for (const command of COMMANDS) {
+    const { code, stderr } = await runCommand([...command, '--api-url', `http://${address}`], {
+      env: operatorEnv(world),
+    });
+    assert.equal(code, 1, stderr);
+    assert.ok(stderr.includes(`http://${address} responded with status 404, but not as the API of a Postern server`));
+    assert.match(stderr, /Check the address: --api-url or POSTERN_CLI_API_URL names the server/);
+    assert.doesNotMatch(stderr, /written exactly/);
+  }
 });
 
 suite('a key that is rejected', () => {

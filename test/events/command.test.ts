@@ -49,6 +49,19 @@ test('tail shows each new event once, filtered by type', async (t) => {
   assert.equal(JSON.parse(only).object.id, old);
 });
 
+test('tail rejects a type that does not exist, which it would wait for without end', async (t) => {
+  const world = await EventWorld.open(t);
+  const env = operatorEnv(world.world);
+  const { code, stderr } = await runCommand(['events', 'tail', '--type', 'ip_policy_created,ip_polcy_deleted'], {
+    env,
+  });
+  assert.equal(code, 2);
+  assert.match(
+    stderr,
+    /there is no event type "ip_polcy_deleted"\. Did you mean "ip_policy_deleted".*event-types list/,
+  );
+});
+
 test('tail explains what is missing when no subscription can queue an event', async (t) => {
   const world = await EventWorld.open(t);
   const env = operatorEnv(world.world);

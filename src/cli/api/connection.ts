@@ -34,6 +34,11 @@ export async function apiUrl({ flags }: GivenFlags, context: CommandContext): Pr
   return url;
 }
 
+/** Whether a flag or a variable names the address of the API. */
+export function isUrlGiven({ flags }: GivenFlags, context: CommandContext): boolean {
+  return givenUrl(flags, context) !== null;
+}
+
 function givenUrl(flags: GivenFlags['flags'], context: CommandContext): GivenVariable | null {
   const flag = flags.get('api-url');
   return flag === undefined ? clientVariable('POSTERN_CLI_API_URL', context) : { name: '--api-url', value: flag };

@@ -1,6 +1,7 @@
 import type { PosternApiError } from '../../client/postern-api-error.ts';
 import { PosternConnectionError } from '../../client/postern-connection-error.ts';
 import { printable } from './cell-text.ts';
+import { connectionText, strangerAdvice } from './connection-text.ts';
 import { keyAdvice } from './key-advice.ts';
 import type { OperationDescription } from './operation-list.ts';
 import { kebab, moduleName, resourceName, verbWord } from './resource-names.ts';
@@ -20,7 +21,7 @@ export function errorReport(
   context: ReportContext,
 ): readonly string[] {
   if (error instanceof PosternConnectionError) {
-    return [`postern: ${printable(error.message)}`, ...rows([['hint', connectionHint(error, context)]])];
+    return [`postern: ${printable(connectionText(error))}`];
   }
   const { operation_id: _, ...details } = error.details;
   const place = error.status === UNAUTHENTICATED ? `${context.apiUrl}: ` : '';
@@ -40,16 +41,10 @@ function rows(entries: readonly (readonly [string, string])[]): readonly string[
   return entries.map(([name, text]) => `  ${printable(name).padEnd(width)}${printable(text)}`);
 }
 
-function connectionHint(error: PosternConnectionError, { apiUrl }: ReportContext): string {
-  if (error.failure === 'not_postern') return `${apiUrl} is not a Postern API: check --api-url or POSTERN_CLI_API_URL`;
-  if (/certificate|self[- ]signed|issuer/i.test(error.message)) {
-    return 'the certificate is not trusted: pass its CA with --root-ca FILE; "postern ca print" on the server prints it';
-  }
-  if (/use https?:/.test(error.message)) return 'the scheme of --api-url or POSTERN_CLI_API_URL is the wrong one';
-  return `check that the server runs and listens at ${apiUrl}, or set another address with --api-url or POSTERN_CLI_API_URL`;
-}
-
-function apiHint({ status, code }: PosternApiError, { operation, keySource }: ReportContext): string {
+function apiHint(error: PosternApiError, { operation, keySource }: ReportContext): string {
+  const { status, code } = error;
+  const advice = strangerAdvice(error);
+  if (advice !== null) return advice;
   const resource = kebab(resourceName(operation));
   switch (status) {
     case 401:

@@ -18,9 +18,14 @@ export interface LocalSession {
 }
 
 export type LocalAnswer =
-  | { readonly sessions: readonly LocalSession[]; readonly problem: null }
-  /** What somebody can do about it. */
-  | { readonly sessions: readonly []; readonly problem: string };
+  | { readonly sessions: readonly LocalSession[]; readonly problem: null; readonly isStarted: true }
+  | {
+      readonly sessions: readonly [];
+      /** What somebody can do about it. */
+      readonly problem: string;
+      /** Whether a server ever used the data directory. */
+      readonly isStarted: boolean;
+    };
 
 export interface DataPlace {
   readonly dataDir: string;
@@ -33,17 +38,20 @@ export async function localSessions({ dataDir, isNamed }: DataPlace, env: Comman
   const directory = controlDirectory(dataDir);
   try {
     const found = await openSockets(directory, null);
-    if (found === null) return { sessions: [], problem: `no server was started with the data directory ${dataDir}` };
+    if (found === null) {
+      const problem = `no server was started with the data directory ${dataDir}`;
+      return { sessions: [], problem, isStarted: false };
+    }
     if (!isNamed && (await isOfStranger(directory, env))) {
       for (const { socket } of found) socket.destroy();
       const problem = `${dataDir} belongs to another user: set POSTERN_DATA_DIR to it if you trust that user`;
-      return { sessions: [], problem };
+      return { sessions: [], problem, isStarted: true };
     }
     const replies = (await Promise.all(found.map(({ socket }) => replyOf(socket)))).filter((each) => each !== null);
     const sessions = replies
       .filter((reply) => reply.ok)
       .map((reply) => sessionOf(reply, () => renewed(dataDir, reply.url)));
-    if (sessions.length > 0) return { sessions, problem: null };
+    if (sessions.length > 0) return { sessions, problem: null, isStarted: true };
     const [refused] = replies;
     if (refused?.ok === false) {
       const problem = `the server with the data directory ${dataDir} accepts no command without a key: ${refused.message}`;
@@ -53,9 +61,9 @@ export async function localSessions({ dataDir, isNamed }: DataPlace, env: Comman
       found.length > 0
         ? `the server with the data directory ${dataDir} did not answer within ${ANSWER_WITHIN_MS / 1000} seconds`
         : `no server runs with the data directory ${dataDir}: start it with "postern server", then commands here need no key`;
-    return { sessions: [], problem };
+    return { sessions: [], problem, isStarted: true };
   } catch (error) {
-    return { sessions: [], problem: messageOf(error) };
+    return { sessions: [], problem: messageOf(error), isStarted: true };
   }
 }
 

@@ -2,16 +2,10 @@ import { PosternApiError } from '../../client/postern-api-error.ts';
 import { PosternConnectionError } from '../../client/postern-connection-error.ts';
 import type { CommandContext } from '../command.ts';
 import { printable } from './cell-text.ts';
+import { connectionText, strangerAdvice } from './connection-text.ts';
 
 const EXIT_REFUSED = 1;
 const EXIT_UNREACHABLE = 3;
-
-const NOTHING_LISTENS =
-  '. Nothing listens there: start the server, or name another address with --api-url or POSTERN_CLI_API_URL';
-
-function isRefused(error: Error): boolean {
-  return error instanceof PosternConnectionError && error.failure === 'network' && /ECONNREFUSED/.test(error.message);
-}
 
 /** Reports an error of the API or of the connection on one line. */
 export async function runWithApi(
@@ -23,7 +17,13 @@ export async function runWithApi(
     return await run();
   } catch (error) {
     if (!(error instanceof PosternApiError) && !(error instanceof PosternConnectionError)) throw error;
-    context.warn(`postern: ${printable(error.message)}${isRefused(error) ? NOTHING_LISTENS : ''}`);
+    context.warn(`postern: ${printable(textOf(error))}`);
     return error instanceof PosternApiError ? EXIT_REFUSED : exitUnreachable;
   }
+}
+
+function textOf(error: PosternApiError | PosternConnectionError): string {
+  if (error instanceof PosternConnectionError) return connectionText(error);
+  const advice = strangerAdvice(error);
+  return advice === null ? error.message : `${error.message}. ${advice}`;
 }

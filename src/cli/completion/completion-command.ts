@@ -34,10 +34,12 @@ export function createCompletionCommand(commands: readonly CommandRow[]): Comman
       // For the scripts, which pass whatever was typed so far.
       if (args[0] === NAMES) return printNames(args.slice(1), context);
       const [name = '', ...rest] = parseCommand(SYNTAX, args).positionals;
+      if (name === '' || rest.length > 0) throw usage('postern completion takes one shell: bash, zsh or fish');
       const shell = SHELLS.find((known) => known === name);
-      if (shell === undefined || rest.length > 0) {
-        throw usage(`usage: postern completion ${SHELLS.join('|')}.${name === '' ? '' : didYouMean(name, SHELLS)}`);
-      }
+      if (shell === undefined)
+        throw usage(
+          `there is no completion for ${name}: the shells are bash, zsh and fish.${didYouMean(name, SHELLS)}`,
+        );
       context.print(completionScript(shell, await completionNodes(commands)).trimEnd());
       return 0;
     },

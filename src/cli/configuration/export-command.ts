@@ -1,6 +1,5 @@
 import { selectObjects } from '../../configuration-file/select-objects.ts';
 import { writeConfigurationFile } from '../../configuration-file/write-configuration-file.ts';
-import { whyUnwritable } from '../../lib/error-text.ts';
 import { usage } from '../../lib/flags.ts';
 import { writeDurably } from '../../lib/process/durable-file.ts';
 import { printable } from '../api/cell-text.ts';
@@ -10,6 +9,7 @@ import type { Command, CommandContext } from '../command.ts';
 import { API_EXIT_CODES, type CommandSyntax } from '../command-syntax.ts';
 import { parseCommand } from '../parse-command.ts';
 import { CONNECTION, fileFlag, textFlag } from '../shared-flags.ts';
+import { unwritable } from '../unwritable.ts';
 import { readInstallation } from './read-installation.ts';
 import { reportMoving } from './report-moving.ts';
 
@@ -68,15 +68,14 @@ async function write(
   context: CommandContext,
 ): Promise<void> {
   if (file === undefined || file === '-') context.print(text.trimEnd());
-  else await writeDurably(file, text, FILE_MODE).catch((cause: unknown) => notWritten(file, cause));
+  else
+    await writeDurably(file, text, FILE_MODE).catch((cause: unknown) => {
+      throw unwritable(file, cause);
+    });
   if (secrets.length > 0) {
     context.warn(
       `postern: ${secrets.length} ${secrets.length === 1 ? 'secret is' : 'secrets are'} not in the file: this server keeps them; for another server, set the environment variables that the file names before you plan or apply`,
     );
   }
   for (const { place, why } of omitted) context.warn(printable(`postern: left out ${place}: ${why}`));
-}
-
-function notWritten(file: string, cause: unknown): never {
-  throw usage(`cannot write ${file}: ${whyUnwritable(cause)}`);
 }

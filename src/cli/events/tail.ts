@@ -1,12 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { PosternApiError } from '../../client/postern-api-error.ts';
 import { PosternConnectionError } from '../../client/postern-connection-error.ts';
 import type { Transport } from '../../client/transport.ts';
 import { type ParsedFlags, usage } from '../../lib/flags.ts';
 import type { JsonObject } from '../../lib/json.ts';
-import { cellText, printable } from '../api/cell-text.ts';
+import { didYouMean } from '../../lib/text/near-match.ts';
+import { cellText } from '../api/cell-text.ts';
+import { Retried } from '../api/retried.ts';
 import type { CommandContext } from '../command.ts';
 import { printJson } from '../output/structured-text.ts';
 
+const FORBIDDEN = 403;
 const EVERY_MS = 1_000;
 const PAGE = 100;
 /** A reader that falls further behind sees only the newest events, and gets a notice. */
@@ -19,6 +23,11 @@ interface Delivery {
   readonly event: JsonObject & { readonly event_id: string; readonly event_type: string };
 }
 
+interface Reader {
+  readonly context: CommandContext;
+  readonly retried: Retried;
+}
+
 export async function tail(
   transport: Transport,
   { flags, positionals }: ParsedFlags,
@@ -26,12 +35,14 @@ export async function tail(
 ): Promise<number> {
   if (positionals.length > 0) throw usage('postern events tail takes no arguments, only flags');
   const isWanted = typeFilter(flags.get('type'));
+  await rejectUnknownTypes(transport, flags.get('type'));
   let left = countOf(flags.get('count'));
   const seen = new Set((await page(transport, null)).map(({ id }) => id));
   context.warn((await missingForEvents(transport)) ?? 'postern: waiting for events');
   const told = new Set<string>();
+  const reader = { context, retried: new Retried(context) };
   for (;;) {
-    for (const { event } of await newOnes(transport, seen, context)) {
+    for (const { event } of await newOnes(transport, seen, reader)) {
       // Once per event, even if several lanes deliver it.
       if (told.has(event.event_id) || !isWanted(event.event_type)) continue;
       remember(told, event.event_id);
@@ -47,7 +58,11 @@ export async function tail(
 }
 
 /** Oldest first. Reading stops at the page that contains only known ones. */
-async function newOnes(transport: Transport, seen: Set<string>, context: CommandContext): Promise<readonly Delivery[]> {
+async function newOnes(
+  transport: Transport,
+  seen: Set<string>,
+  { context, retried }: Reader,
+): Promise<readonly Delivery[]> {
   const found: Delivery[] = [];
   try {
     let beforeId: string | null = null;
@@ -65,9 +80,10 @@ async function newOnes(transport: Transport, seen: Set<string>, context: Command
     }
   } catch (error) {
     if (!(error instanceof PosternConnectionError)) throw error;
-    context.warn(`postern: ${printable(error.message)}; retrying`);
+    retried.failed(error);
     return [];
   }
+  retried.succeeded();
   for (const { id } of found) remember(seen, id);
   return found.reverse();
 }
@@ -108,11 +124,41 @@ function remember(set: Set<string>, id: string): void {
 
 function typeFilter(given: string | undefined): (type: string) => boolean {
   if (given === undefined) return () => true;
-  const wanted = given.split(',').map((each) => each.trim());
-  return (type) =>
-    wanted.some((each) =>
-      each.endsWith('*') ? type.startsWith(each.slice(0, -1)) : type === each || type === `${each}.v0`,
-    );
+  const wanted = patternsOf(given);
+  return (type) => wanted.some((pattern) => isOfType(type, pattern));
+}
+
+function patternsOf(given: string): readonly string[] {
+  return given.split(',').map((each) => each.trim());
+}
+
+function isOfType(type: string, pattern: string): boolean {
+  return pattern.endsWith('*') ? type.startsWith(pattern.slice(0, -1)) : type === pattern || type === `${pattern}.v0`;
+}
+
+/** Events of a mistyped type would be waited for without end. */
+async function rejectUnknownTypes(transport: Transport, given: string | undefined): Promise<void> {
+  if (given === undefined) return;
+  const known = await knownTypes(transport);
+  const unknown = patternsOf(given).find((pattern) => !known.some((type) => isOfType(type, pattern)));
+  if (known.length === 0 || unknown === undefined) return;
+  const advice = didYouMean(
+    unknown,
+    known.map((type) => type.replace(/\.v\d+$/, '')),
+  );
+  throw usage(`--type: there is no event type "${unknown}".${advice} "postern api event-types list" lists them`);
+}
+
+/** Empty if the key may not read them. */
+async function knownTypes(transport: Transport): Promise<readonly string[]> {
+  try {
+    const { text } = await transport.send({ method: 'GET', path: '/event_types' });
+    const { event_types: types } = JSON.parse(text) as { readonly event_types: readonly { readonly type: string }[] };
+    return types.map(({ type }) => type);
+  } catch (error) {
+    if (error instanceof PosternApiError && error.status === FORBIDDEN) return [];
+    throw error;
+  }
 }
 
 function countOf(given: string | undefined): number {

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { get as getOverTls } from 'node:https';
+import { networkReason } from '../../client/postern-connection-error.ts';
 import type { Config } from '../../config/schema.ts';
 import { get } from '../../lib/http/node-http.ts';
 import { formatListenAddress } from '../../lib/net/listen-address.ts';
@@ -32,11 +33,10 @@ export const healthCommand: Command = {
       context.print(text.trim());
       return status === HEALTHY ? 0 : 1;
     } catch (error) {
-      const reason = error instanceof Error ? error.message || error.name : String(error);
-      const advice = /ECONNREFUSED/.test(reason)
-        ? '. Nothing listens there: start the server, or correct api_listen'
-        : '';
-      context.warn(`postern: no answer from ${formatListenAddress(dialled(config.api_listen))}: ${reason}${advice}`);
+      const address = formatListenAddress(dialled(config.api_listen));
+      const reason =
+        error instanceof Error && error.name === 'TimeoutError' ? 'it does not answer' : networkReason(error);
+      context.warn(`postern: cannot reach ${address}: ${reason}. Start the server, or correct api_listen`);
       return 1;
     }
   },

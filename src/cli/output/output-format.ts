@@ -28,5 +28,6 @@ export function outputFormat(
 export function parseFormat(given: string, offered: readonly OutputFormat[] = OUTPUT_FORMATS): OutputFormat {
   const found = offered.find((format) => format === given);
   if (found !== undefined) return found;
-  throw usage(`--output must be ${offered.join(' or ')}.${didYouMean(given, offered)}`);
+  const forms = `${offered.slice(0, -1).join(', ')} or ${offered.at(-1)}`;
+  throw usage(`--output must be ${forms}.${didYouMean(given, offered)}`);
 }

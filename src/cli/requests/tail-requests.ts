@@ -4,6 +4,7 @@ import { PosternConnectionError } from '../../client/postern-connection-error.ts
 import type { Transport } from '../../client/transport.ts';
 import { isOn, type ParsedFlags, usage } from '../../lib/flags.ts';
 import { printable } from '../api/cell-text.ts';
+import { Retried } from '../api/retried.ts';
 import { terminalWidth } from '../api/terminal-width.ts';
 import { isJsonOutput } from '../changes/output-flag.ts';
 import type { CommandContext } from '../command.ts';
@@ -25,6 +26,11 @@ interface Page {
   readonly next_page_uri: string | null;
 }
 
+interface Reader {
+  readonly context: CommandContext;
+  readonly retried: Retried;
+}
+
 export async function tailRequests(
   transport: Transport,
   parsed: ParsedFlags,
@@ -37,15 +43,16 @@ export async function tailRequests(
   const filters = filtersOf(flags);
   const since = flags.get('since');
   const seen = new Set<string>();
+  const reader = { context, retried: new Retried(context) };
   let fromMs = since === undefined ? Date.now() : Date.parse(timeFlag('since', since));
   // What finished before is known; later reads overlap with it.
-  if (since === undefined) await newOnes(transport, { ...filters, since: isoTime(fromMs - OVERLAP_MS) }, seen, context);
+  if (since === undefined) await newOnes(transport, { ...filters, since: isoTime(fromMs - OVERLAP_MS) }, seen, reader);
   let silent = '';
   const callers = new CallerNames(transport);
   context.warn('postern: waiting for requests');
   for (;;) {
     const askedAtMs = Date.now();
-    const found = await newOnes(transport, { ...filters, since: isoTime(fromMs - OVERLAP_MS) }, seen, context);
+    const found = await newOnes(transport, { ...filters, since: isoTime(fromMs - OVERLAP_MS) }, seen, reader);
     if (found !== null) {
       fromMs = Math.max(fromMs, askedAtMs);
       if (found.silent !== silent && found.silent !== '') context.warn(`postern: no answer from ${found.silent}`);
@@ -78,7 +85,7 @@ async function newOnes(
   transport: Transport,
   filters: Readonly<Record<string, string>>,
   seen: Set<string>,
-  context: CommandContext,
+  { context, retried }: Reader,
 ): Promise<{ readonly requests: readonly ShownRequest[]; readonly silent: string } | null> {
   const found: ShownRequest[] = [];
   let silent = '';
@@ -98,9 +105,10 @@ async function newOnes(
     }
   } catch (error) {
     if (!(error instanceof PosternConnectionError)) throw error;
-    context.warn(`postern: ${printable(error.message)}; retrying`);
+    retried.failed(error);
     return null;
   }
+  retried.succeeded();
   for (const { id } of found) remember(seen, id);
   return { requests: found.reverse(), silent };
 }

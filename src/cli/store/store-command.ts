@@ -1,7 +1,7 @@
 import { access, constants, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import type { Config } from '../../config/schema.ts';
-import { whyUnreadable, whyUnwritable } from '../../lib/error-text.ts';
+import { isDiskFull, whyUnreadable } from '../../lib/error-text.ts';
 import { isOn, usage } from '../../lib/flags.ts';
 import type { Command, CommandContext } from '../command.ts';
 import { type CommandSyntax, INVALID_USAGE, SETTINGS_EXIT_CODE } from '../command-syntax.ts';
@@ -10,6 +10,7 @@ import { PASSPHRASE_FLAG, readPassphrase } from '../read-passphrase.ts';
 import { serverSettings } from '../server-settings.ts';
 import { settingsGroup } from '../settings-group.ts';
 import { fileFlag, switchFlag, textFlag } from '../shared-flags.ts';
+import { unwritable } from '../unwritable.ts';
 import type { StorePorts } from './store-ports.ts';
 
 interface Invocation {
@@ -83,7 +84,9 @@ async function backup({ config, flags: given, positionals: [file = ''], context,
   await requireWritable(file);
   const hasKey = isOn({ flags: given }, 'with-key');
   const passphrase = hasKey ? await readPassphrase({ flags: given, context, isNew: true }) : null;
-  const { records, revision, keyId } = await ports.backup(config, file, passphrase);
+  const { records, revision, keyId } = await ports.backup(config, file, passphrase).catch((cause: unknown) => {
+    throw isDiskFull(cause) ? unwritable(file, cause) : cause;
+  });
   context.print(`backed up ${records} records at revision ${revision} to ${file}`);
   context.print(
     hasKey
@@ -97,7 +100,7 @@ async function requireWritable(file: string): Promise<void> {
   const isDirectory = (await stat(file).catch(() => null))?.isDirectory() === true;
   if (isDirectory) throw usage(`cannot write ${file}: it is a directory. Name a file`);
   await access(dirname(resolve(file)), constants.W_OK).catch((cause: unknown) => {
-    throw usage(`cannot write ${file}: ${whyUnwritable(cause)}`);
+    throw unwritable(file, cause);
   });
 }
 

@@ -30,8 +30,13 @@ function parse(loaded: FilterLanguage, text: string): ParsedFilter {
   } catch (error) {
     const { code, summary, message, range } = error as CelError;
     throw invalidFilter(
-      code === 'limit_exceeded' ? `the expression is too large: ${summary}` : (summary ?? message),
+      code === 'limit_exceeded' ? `the expression is too large: ${summary}` : inWords(summary ?? message),
       range,
     );
   }
+}
+
+/** The parser names the end of the text by its token. */
+function inWords(problem: string): string {
+  return problem === 'Unexpected token: EOF' ? 'the expression ends too early' : problem;
 }

@@ -12,8 +12,13 @@ export async function writeDurably(path: string, content: FileContent, mode: num
   const temporary = `${path}.${process.pid}.tmp`;
   // A leftover of a crash with the same process id could have another mode: it must not be reused.
   await rm(temporary, { force: true });
-  await writeSynced(temporary, content, mode);
-  await rename(temporary, path);
+  try {
+    await writeSynced(temporary, content, mode);
+    await rename(temporary, path);
+  } catch (error) {
+    await rm(temporary, { force: true });
+    throw error;
+  }
   await syncDirectory(dirname(path));
 }
 

@@ -43,10 +43,25 @@ export function describeProblems(
   return problems.length > 0 ? problems : [{ path: '', message: 'is not valid here' }];
 }
 
+/** Types as people call them: the library says "must be array". */
+const TYPE_WORDS: Readonly<Record<string, string>> = {
+  array: 'must be a list, such as ["a"]',
+  boolean: 'must be true or false',
+  integer: 'must be a whole number',
+  number: 'must be a number',
+  object: 'must be an object, such as {"name": "value"}',
+  string: 'must be a text in quotes',
+};
+
+function typeWords(type: unknown): string | null {
+  return typeof type === 'string' ? (TYPE_WORDS[type] ?? null) : null;
+}
+
 function wordsOf({ keyword, params, message }: SchemaError): string {
-  const { format, allowedValues } = params as { readonly format?: unknown; readonly allowedValues?: unknown };
+  const { format, allowedValues, type } = params as Readonly<Record<'format' | 'allowedValues' | 'type', unknown>>;
   if (keyword === 'enum' && Array.isArray(allowedValues))
     return `must be one of ${allowedValues.map((value) => JSON.stringify(value)).join(', ')}`;
+  if (keyword === 'type') return typeWords(type) ?? message;
   return keyword === 'format' && format === 'date-time' ? `must be ${RFC3339_FORM}` : message;
 }
 

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { StringDecoder } from 'node:string_decoder';
 import { createGunzip } from 'node:zlib';
+import { failureCode, messageOf } from '../../lib/error-text.ts';
 import { PosternError } from '../../lib/errors.ts';
 import type { Table } from '../sql/schema/schema.ts';
 import { backedUpTables } from '../sql/schema/table-rows.ts';
@@ -67,22 +68,30 @@ async function* linesOf(file: string): AsyncGenerator<string> {
   input.on('error', (error) => text.destroy(error));
   const decoder = new StringDecoder('utf8');
   let rest = '';
+  let isBegun = false;
   try {
     for await (const chunk of text) {
+      isBegun = true;
       const pieces = `${rest}${decoder.write(chunk as Buffer)}`.split('\n');
       rest = pieces.pop() ?? '';
       yield* pieces;
     }
   } catch (error) {
     if (error instanceof PosternError) throw error;
-    throw invalidBackup(
-      `cannot read the whole backup: ${error instanceof Error ? error.message : 'unknown error'}`,
-      error,
-    );
+    throw invalidBackup(problemOf(error, isBegun), error);
   } finally {
     input.destroy();
   }
   if (rest !== '') throw invalidBackup('the backup is truncated in the middle of a line');
+}
+
+/** What zlib says of another file is "incorrect header check". */
+function problemOf(error: unknown, isBegun: boolean): string {
+  const code = failureCode(error);
+  if (code === 'Z_BUF_ERROR') return 'the backup is truncated: its end is missing';
+  if (code === 'Z_DATA_ERROR')
+    return isBegun ? 'the backup is damaged' : 'the file is not a Postern backup, or is damaged';
+  return `cannot read the whole backup: ${messageOf(error)}`;
 }
 
 function parseLine(line: string): unknown {

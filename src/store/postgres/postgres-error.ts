@@ -52,13 +52,23 @@ export function fromPostgresError(error: unknown): unknown {
   if (state === null || UNAVAILABLE_CLASSES.has(state.slice(0, 2))) {
     return storeErrors.create(
       'ERR_POSTERN_STORE_UNAVAILABLE',
-      `the database could not be used: ${messageOf(error)}. Check that it runs and can be reached, then try again`,
+      `the database could not be used: ${connectionProblem(error)}. Check that it runs and can be reached, then try again`,
       {
         cause: error,
       },
     );
   }
   return error;
+}
+
+/** A connection that failed, without codes of the system where words exist. */
+function connectionProblem(error: unknown): string {
+  if (error instanceof AggregateError && error.errors.length > 0)
+    return [...new Set(error.errors.map(connectionProblem))].join('; ');
+  const { code, address, port, hostname } = (error ?? {}) as Readonly<Record<string, unknown>>;
+  if (code === 'ECONNREFUSED' && address !== undefined) return `nothing listens at ${String(address)}:${String(port)}`;
+  if (code === 'ENOTFOUND') return `the name ${String(hostname)} does not resolve`;
+  return messageOf(error);
 }
 
 /** Ended by the server: an administrator, a crash, a transaction that was idle too long. */

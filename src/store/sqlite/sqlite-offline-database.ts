@@ -1,4 +1,5 @@
-import { existsSync } from 'node:fs';
+import { statSync } from 'node:fs';
+import { failureCode, whyUnreadable } from '../../lib/error-text.ts';
 import { databasePath } from '../data-directory.ts';
 import { storeErrors } from '../errors.ts';
 import type { OfflineDatabase } from '../offline/offline-database.ts';
@@ -27,6 +28,14 @@ export function createSqliteOfflineDatabase(connection: SqliteConnection): Offli
 /** SQLite would create a missing file, and an empty backup would look like a real one. */
 export function existingDatabasePath(dataDir: string): string {
   const path = databasePath(dataDir);
-  if (existsSync(path)) return path;
-  throw storeErrors.create('ERR_POSTERN_STORE_UNAVAILABLE', `there is no store in ${dataDir}: ${path} does not exist`);
+  try {
+    statSync(path);
+    return path;
+  } catch (cause) {
+    const isMissing = failureCode(cause) === 'ENOENT';
+    const problem = isMissing
+      ? `there is no store in ${dataDir}: ${path} does not exist. Name the data directory of the server with --data-dir`
+      : `cannot read ${path}: ${whyUnreadable(cause)}`;
+    throw storeErrors.create('ERR_POSTERN_STORE_UNAVAILABLE', problem, { cause });
+  }
 }

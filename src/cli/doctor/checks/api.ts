@@ -1,6 +1,7 @@
 import { type Finding, findingsOf } from '../../../checks/finding.ts';
 import { store, storeAdvice } from '../../../checks/store.ts';
 import { PosternApiError } from '../../../client/postern-api-error.ts';
+import { networkReason } from '../../../client/postern-connection-error.ts';
 import type { Transport } from '../../../client/transport.ts';
 import { messageOf } from '../../../lib/error-text.ts';
 import { isJsonObject } from '../../../lib/json.ts';
@@ -21,7 +22,7 @@ export async function checkReach(url: string, nowMs: () => number): Promise<Reac
   const ofStore = findingsOf(store.name);
   const startedMs = nowMs();
   const answer = await fetch(`${url}/healthz`, { signal: AbortSignal.timeout(TIMEOUT_MS), redirect: 'error' }).catch(
-    (error: unknown) => reasonOf(error),
+    (error: unknown) => networkReason(error),
   );
   if (typeof answer === 'string') {
     const isUntrusted = /certificate|self[- ]signed|issuer/i.test(answer);
@@ -79,11 +80,4 @@ function skewOf(date: string | null, startedMs: number, endedMs: number): number
   // The header was written some time between the two.
   if (serverMs < startedMs) return serverMs - startedMs;
   return Math.max(0, serverMs - endedMs);
-}
-
-function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return 'the connection failed';
-  if (error.cause !== undefined) return reasonOf(error.cause);
-  if (error instanceof AggregateError && error.errors.length > 0) return reasonOf(error.errors[0]);
-  return error.message === '' ? ((error as { code?: string }).code ?? error.name) : error.message;
 }
