@@ -1,18 +1,18 @@
 import type { CommandSyntax, FlagGroup, SubcommandSyntax } from './command-syntax.ts';
-import { flagRow, helpList, helpTable, paragraph } from './help-table.ts';
+import { exampleLines, flagNames, flagRow, helpList, helpTable, paragraph } from './help-table.ts';
 
 /** The flags of a command with more than this are listed with their descriptions below them. */
 const LONG_LIST = 100;
 
-/** The text of `postern COMMAND --help`; with the name of a subcommand, what concerns it. */
-export function commandHelp(syntax: CommandSyntax, word = ''): string {
+/** The text of `postern COMMAND --help`; with the name of a subcommand, what concerns it. `isWhole`: with --all. */
+export function commandHelp(syntax: CommandSyntax, word = '', isWhole = false): string {
   const all = syntax.subcommands ?? [];
   const only = all.find(({ name }) => name === word) ?? null;
   return [
     usageLines(syntax, only),
     paragraph(only === null ? syntax.about : `${sentence(only.about)}`),
     ...(only === null && all.length > 0 ? [`Subcommands:\n${helpTable(all.map(subcommandRow))}`] : []),
-    ...flagSections(syntax, only),
+    ...flagSections(syntax, only, isWhole),
     // A text of several lines, such as a sample file, is shown as it is.
     ...(syntax.notes ?? []).map((note) => (note.includes('\n') ? note : paragraph(note))),
     ...exampleSection(syntax, only),
@@ -47,19 +47,23 @@ export function flagGroups(
   return [...own, ...groups].filter((group) => group.flags.length > 0);
 }
 
-function flagSections(syntax: CommandSyntax, only: SubcommandSyntax | null): readonly string[] {
+function flagSections(syntax: CommandSyntax, only: SubcommandSyntax | null, isWhole: boolean): readonly string[] {
   const groups = flagGroups(syntax, only);
+  const isNamedOnly = ({ isBrief }: FlagGroup): boolean => isBrief === true && !isWhole;
   const listed = groups.flatMap(({ flags, summary }) => (summary === undefined ? flags : []));
   const list = listed.length > LONG_LIST ? helpList : helpTable;
-  return groups.map(({ title, flags, summary }) => {
+  const sections = groups.map((group) => {
+    const { title, flags, summary } = group;
     if (summary !== undefined) return paragraph(summary);
-    return `${title}:\n${list(flags.map(flagRow))}`;
+    return `${title}:\n${isNamedOnly(group) ? flagNames(flags) : list(flags.map(flagRow))}`;
   });
+  if (!groups.some(isNamedOnly)) return sections;
+  return [...sections, `Run postern ${syntax.name} --help --all for the descriptions of all flags.`];
 }
 
 function exampleSection({ name, examples = [] }: CommandSyntax, only: SubcommandSyntax | null): readonly string[] {
   const shown = only === null ? examples : examples.filter((line) => line.startsWith(`postern ${name} ${only.name}`));
-  return shown.length === 0 ? [] : [`Examples:\n${shown.map((line) => `  ${line}`).join('\n')}`];
+  return shown.length === 0 ? [] : [`Examples:\n${shown.map(exampleLines).join('\n')}`];
 }
 
 function usageLines(syntax: CommandSyntax, only: SubcommandSyntax | null): string {

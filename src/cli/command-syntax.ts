@@ -37,6 +37,8 @@ export interface SubcommandSyntax {
 export interface FlagGroup {
   readonly title: string;
   readonly flags: readonly Flag[];
+  /** The help names the flags, and describes them with --all. */
+  readonly isBrief?: boolean;
   /** The help says this instead of listing the flags. */
   readonly summary?: string;
 }

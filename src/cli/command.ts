@@ -24,8 +24,8 @@ export interface CommandContext {
 
 export interface Command {
   readonly syntax: CommandSyntax;
-  /** For a command whose words are not in its syntax: the text of `--help` after these words. */
-  helpFor?(args: readonly string[]): string;
+  /** For a command whose words are not in its syntax: the text of `--help` after these words. `isWhole`: with --all. */
+  helpFor?(args: readonly string[], isWhole: boolean): string;
   /** Resolves to the exit code: 0 done, 1 failed, 2 invalid usage. Known failures are thrown as PosternError. */
   run(args: readonly string[], context: CommandContext): Promise<number>;
 }

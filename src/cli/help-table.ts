@@ -67,6 +67,26 @@ export function flagDescription(flag: Flag): string {
   return parts.join(' ');
 }
 
+/** A longer command continues on further lines, as a shell takes it. */
+export function exampleLines(command: string): string {
+  const lines: string[] = [];
+  for (const part of command.split(/ (?=--|&& )/)) {
+    const last = lines.at(-1);
+    const isRoom = last !== undefined && last.length + part.length + 3 <= width - (lines.length === 1 ? 2 : 6);
+    if (last !== undefined && isRoom) lines[lines.length - 1] = `${last} ${part}`;
+    else lines.push(part);
+  }
+  return `  ${lines.join(' \\\n      ')}`;
+}
+
+/** Names without descriptions, for flags that few people look for. */
+export function flagNames(flags: readonly Flag[]): string {
+  const names = flags.map((flag) => flagText({ ...flag, hint: '' }));
+  return wrapText(names.join(', '), width - 2)
+    .map((line) => `  ${line}`)
+    .join('\n');
+}
+
 export function paragraph(text: string): string {
   return wrapText(text, width).join('\n');
 }

@@ -15,8 +15,7 @@ export const API_KEY_FILE: Flag = {
   hint: 'FILE',
   isFile: true,
   description: 'File with the API key; - reads standard input.',
-  default:
-    'POSTERN_CLI_API_KEY; then none is needed as root or as the user of a server on this machine; then the first key of that server: first-api-key in its data directory, which may be that of the installed service, or POSTERN_API_KEY',
+  default: 'POSTERN_CLI_API_KEY. Root and the user of a server need no key on its machine',
 };
 
 export const ROOT_CA: Flag = {

@@ -6,6 +6,7 @@ import {
   choiceList,
   duration,
   email,
+  hinted,
   httpsUrlList,
   integer,
   macKey,
@@ -16,7 +17,7 @@ import {
 
 const ACME = ['off', 'on'] as const;
 const CHALLENGES = ['tls-alpn-01', 'http-01', 'dns-01'] as const;
-const path = text('a path');
+const path = hinted('PATH', text('a path'));
 const httpsOriginList = textList(
   'https origins without a path, such as https://ari.example.com',
   (value) => URL.canParse(value) && value.startsWith('https://') && new URL(value).origin === value,
@@ -35,7 +36,7 @@ export const acmeSettings = {
     description:
       'Directory URLs of ACME servers. The first one that issues a certificate is used; the next one is tried when a server fails.',
   }),
-  acme_origins: required(httpsOriginList, {
+  acme_origins: required(hinted('ORIGIN,…', httpsOriginList), {
     description:
       "Origins that ACME servers may use beside that of their directory, such as https://ari.example.com. An order that leads elsewhere fails; renewal information elsewhere is not read. The URLs of Let's Encrypt, Google, and ZeroSSL without its renewal information (https://ari.trust-provider.com) need none.",
   }),
@@ -43,7 +44,7 @@ export const acmeSettings = {
     description:
       'PEM file with the CA certificates of private ACME servers. They are trusted for connections to ACME servers, in addition to the public CAs.',
   }),
-  acme_eab_key_id: optional(visibleText, {
+  acme_eab_key_id: optional(hinted('ID', visibleText), {
     description: 'Key id for external account binding, from the operator of the ACME server. Requires acme_eab_key.',
   }),
   acme_eab_key: optional(macKey, {
@@ -59,12 +60,12 @@ export const acmeSettings = {
   }),
   acme_dns_timeout: required(duration('seconds', 0, 3600, { hasFractions: true }), {
     description:
-      'Seconds within which all name servers of a zone must show a new record, before the ACME server may look. 0: they are not asked, for networks in which they cannot be reached.',
+      'Time within which all name servers of a zone must show a new record, before the ACME server may look. 0: they are not asked, for networks in which they cannot be reached.',
   }),
   acme_dns_hook_timeout: required(duration('seconds', 1, 3600, { hasFractions: true }), {
-    description: 'Seconds after which a hook for DNS records and all processes that it started are killed.',
+    description: 'Time after which a hook for DNS records and all processes that it started are killed.',
   }),
-  acme_profile: optional(visibleText, {
+  acme_profile: optional(hinted('NAME', visibleText), {
     description:
       'Certificate profile to request, such as "shortlived". Ignored by ACME servers that do not offer it. Unset: the default of the server.',
   }),
@@ -72,6 +73,6 @@ export const acmeSettings = {
     description: 'Maximum number of names that all nodes together order certificates for at the same time.',
   }),
   acme_account_key_days: required(duration('days', 0, 3650), {
-    description: 'Days after which the key of an ACME account is replaced. 0: never.',
+    description: 'Time after which the key of an ACME account is replaced. 0: never.',
   }),
 };

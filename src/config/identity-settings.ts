@@ -1,6 +1,6 @@
 import { hostNameProblem } from '../lib/net/host-name.ts';
 import { optional, required } from '../lib/settings/setting.ts';
-import { boolean, duration, text } from '../lib/settings/setting-kinds.ts';
+import { boolean, duration, hinted, text } from '../lib/settings/setting-kinds.ts';
 import { emailAddress } from '../lib/text/email-address.ts';
 
 const identityHost = text(
@@ -33,25 +33,25 @@ const sender = text('an address, such as postern@example.com or Postern <postern
 
 /** Settings of the identity host, at which people log in with passkeys. */
 export const identitySettings = {
-  identity_host: optional(identityHost, {
+  identity_host: optional(hinted('HOST[:PORT]', identityHost), {
     description:
       'Host at which people log in with passkeys, with the public port if it is not 443. The edge serves it, and the issuer for logins is https:// with this host. No edge, reserved domain or tunnel may have this host or one below it. Passkeys belong to the host: after a change, everybody needs a new invitation. Unset: Postern logs nobody in by itself.',
   }),
-  smtp_url: optional(smtpUrl, {
+  smtp_url: optional(hinted('URL', smtpUrl), {
     description:
       'SMTP server that sends invitations, e-mail codes and notices to people. smtps:// uses TLS from the start. smtp:// requires STARTTLS, except for a server on this machine. Its certificate must come from an authority that Node.js trusts: its own list, and the file that NODE_EXTRA_CA_CERTS names. Unset: no mail is sent.',
     secrecy: 'secret',
   }),
-  mail_from: optional(sender, { description: 'Sender of mails. Required with smtp_url.' }),
+  mail_from: optional(hinted('ADDRESS', sender), { description: 'Sender of mails. Required with smtp_url.' }),
   identity_email_codes: required(boolean, {
     description:
       'Let people without a role in the console log in with a code that is mailed to them. Codes can be phished, which passkeys cannot. Needs identity_host and smtp_url.',
   }),
   identity_session_hours: required(duration('hours', 1, 8760), {
-    description: 'Hours after which a person has to log in at the identity host again.',
+    description: 'Time after which a person has to log in at the identity host again.',
   }),
   identity_invitation_hours: required(duration('hours', 1, 2160), {
-    description: 'Hours for which an invitation link works.',
+    description: 'Time for which an invitation link works.',
   }),
 };
 

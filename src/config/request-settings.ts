@@ -1,5 +1,5 @@
 import { required } from '../lib/settings/setting.ts';
-import { boolean, integer, textList } from '../lib/settings/setting-kinds.ts';
+import { boolean, hinted, integer, textList } from '../lib/settings/setting-kinds.ts';
 
 /** They carry passwords, tokens and logins. */
 const SECRET_HEADERS: ReadonlySet<string> = new Set(['authorization', 'cookie', 'proxy-authorization']);
@@ -22,7 +22,7 @@ export const requestSettings = {
     description:
       'Keep the requests and the traffic of the last hour in a file of the data directory with mode 0600, so that a restart does not forget them. It has what GET /requests shows, at most 2,000 requests and 16 MiB, and is written once a minute.',
   }),
-  request_history_headers: required(keptHeaders, {
+  request_history_headers: required(hinted('NAME,…', keptHeaders), {
     description:
       'Request headers to keep in the request history, each up to 512 characters. authorization, cookie and proxy-authorization are never kept.',
   }),

@@ -8,6 +8,7 @@ import {
   domainName,
   duration,
   headerNameList,
+  hinted,
   hostList,
   hostPatternList,
   httpUrl,
@@ -46,8 +47,11 @@ const AMBIGUOUS_PATHS = ['refuse', 'pass'] as const;
 /** `api_tls_cert` with this value requests a certificate of the internal CA. */
 export const INTERNAL_CERTIFICATE = 'internal';
 
-const path = text('a path');
-const pathList = textList('absolute paths', (value) => isAbsolute(value));
+const path = hinted('PATH', text('a path'));
+const pathList = hinted(
+  'PATH,…',
+  textList('absolute paths', (value) => isAbsolute(value)),
+);
 
 /** The program's own settings, in the order of the documentation. The key is the name in the YAML file. */
 const ownSettings = {
@@ -152,7 +156,7 @@ const ownSettings = {
   forwarded_header: required(boolean, { description: 'Also send the Forwarded header (RFC 7239) to upstreams.' }),
   hsts_max_age: required(duration('seconds', 0, 315_360_000), {
     description:
-      'Seconds for which browsers use only HTTPS for a host after a response of the HTTPS edge (Strict-Transport-Security, RFC 6797). The header goes on every HTTPS response that does not have one from the upstream, except for localhost. 0: no header. Browsers cannot be told to forget it early, except over HTTPS.',
+      'Time for which browsers use only HTTPS for a host after a response of the HTTPS edge (Strict-Transport-Security, RFC 6797). The header goes on every HTTPS response that does not have one from the upstream, except for localhost. 0: no header. Browsers cannot be told to forget it early, except over HTTPS.',
   }),
   hsts_include_subdomains: required(boolean, {
     description:
@@ -172,18 +176,18 @@ const ownSettings = {
       'Maximum number of header lines in a request. All cookies are one line, however a client splits them over HTTP/2, up to 1,000 fields.',
   }),
   edge_header_timeout: required(duration('seconds', 1, 600, { hasFractions: true }), {
-    description: 'Seconds a client has to send the head of a request.',
+    description: 'Time a client has to send the head of a request.',
   }),
   edge_idle_timeout: required(duration('seconds', 1, 3600, { hasFractions: true }), {
     description:
-      'Seconds an idle client connection stays open, and a WebSocket without data after one end has closed it and the other has not.',
+      'Time an idle client connection stays open, and a WebSocket without data after one end has closed it and the other has not.',
   }),
   edge_request_timeout: required(duration('seconds', 0, 86_400, { hasFractions: true }), {
-    description: 'Seconds a client has to send a complete request, including its body. 0: no limit, for large uploads.',
+    description: 'Time a client has to send a complete request, including its body. 0: no limit, for large uploads.',
   }),
   edge_send_timeout: required(duration('seconds', 1, 86_400, { hasFractions: true }), {
     description:
-      'Seconds a client may read nothing while response data is waiting. Over HTTP/2, also the seconds a client may continue to send its request after the response has ended.',
+      'Time a client may read nothing while response data is waiting. Over HTTP/2, also the time for which a client may continue to send its request after the response has ended.',
   }),
   edge_streams: required(integer(1, 10_000), {
     description: 'Maximum number of concurrent requests on one HTTP/2 client connection.',
@@ -208,13 +212,13 @@ const ownSettings = {
     description: 'Maximum number of open connections per client address. 0: no limit.',
   }),
   upstream_connect_timeout: required(duration('seconds', 0.01, 600, { hasFractions: true }), {
-    description: 'Seconds to establish a connection to an upstream.',
+    description: 'Time to establish a connection to an upstream.',
   }),
   upstream_response_timeout: required(duration('seconds', 1, 86_400, { hasFractions: true }), {
-    description: 'Seconds from the end of a request until the upstream begins its response.',
+    description: 'Time from the end of a request until the upstream begins its response.',
   }),
   upstream_idle_timeout: required(duration('seconds', 1, 86_400, { hasFractions: true }), {
-    description: 'Seconds without a byte in either direction while a body is being transferred.',
+    description: 'Time without a byte in either direction while a body is being transferred.',
   }),
   upstream_allow_cidrs: required(cidrList, {
     description: 'Link-local and metadata address ranges that upstreams may use. They are blocked by default.',
@@ -245,7 +249,10 @@ const ownSettings = {
   }),
   tcp_ports: required(portRange, { description: 'Address and port range for TCP tunnels.' }),
   region: required(
-    text('1 to 32 lowercase letters, digits and hyphens', (value) => /^[a-z0-9-]{1,32}$/.test(value)),
+    hinted(
+      'NAME',
+      text('1 to 32 lowercase letters, digits and hyphens', (value) => /^[a-z0-9-]{1,32}$/.test(value)),
+    ),
     { description: 'Region reported by tunnels, endpoints and reserved domains.' },
   ),
   ...nodeSettings,
@@ -256,26 +263,26 @@ const ownSettings = {
       'Loopback, private and other special-purpose address ranges that event destinations may use. They are blocked by default.',
   }),
   events_timeout: required(duration('seconds', 1, 300, { hasFractions: true }), {
-    description: 'Seconds allowed for one delivery attempt, from connecting to the end of the response.',
+    description: 'Time allowed for one delivery attempt, from connecting to the end of the response.',
   }),
   events_lanes: required(integer(1, 2000), {
     description: 'Number of subscription-destination pairs that one node delivers to concurrently.',
   }),
   events_retry_hours: required(duration('hours', 1, 720), {
-    description: 'Hours to retry delivery to an unreachable destination before the delivery is dead.',
+    description: 'Time to retry delivery to an unreachable destination before the delivery is dead.',
   }),
   events_suspend_days: required(duration('days', 1, 365), {
     description:
-      'Days for which deliveries must fail, at least ten attempts and none delivered, before a destination is suspended.',
+      'Time for which deliveries must fail, at least ten attempts and none delivered, before a destination is suspended.',
   }),
   events_delivered_days: required(duration('days', 1, 3650), {
-    description: 'Days to keep delivered and cancelled deliveries.',
+    description: 'Time to keep delivered and cancelled deliveries.',
   }),
   events_dead_days: required(duration('days', 1, 3650), {
-    description: 'Days to keep dead deliveries, which can be replayed.',
+    description: 'Time to keep dead deliveries, which can be replayed.',
   }),
   events_pending_days: required(duration('days', 1, 3650), {
-    description: 'Days after which a pending delivery to a paused or suspended destination is abandoned.',
+    description: 'Time after which a pending delivery to a paused or suspended destination is abandoned.',
   }),
   events_traffic_queue: required(integer(100, 1_000_000), {
     description:
@@ -297,11 +304,11 @@ const processSettings = {
   }),
   drain_delay: required(duration('seconds', 0, 600, { hasFractions: true }), {
     description:
-      'Seconds after SIGTERM or SIGINT during which /healthz returns 503 while connections are still accepted, so that load balancers stop sending requests before the listeners close. Set it longer than their health checks need to detect the change.',
+      'Time after SIGTERM or SIGINT during which /healthz returns 503 while connections are still accepted, so that load balancers stop sending requests before the listeners close. Set it longer than their health checks need to detect the change.',
   }),
   shutdown_timeout: required(duration('seconds', 0, 3600, { hasFractions: true }), {
     description:
-      'Seconds for requests in flight to finish after the listeners close. WebSockets last until then if another node is ready, and are closed immediately if none is, with status 1001.',
+      'Time for requests in flight to finish after the listeners close. WebSockets last until then if another node is ready, and are closed immediately if none is, with status 1001.',
   }),
 };
 

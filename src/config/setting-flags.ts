@@ -11,7 +11,7 @@ let standards: Readonly<Record<string, unknown>> | undefined;
 const CONFIG: Flag = {
   name: 'config',
   kind: 'text',
-  hint: '',
+  hint: 'FILE',
   isFile: true,
   description: 'YAML file with settings.',
   default: 'POSTERN_CONFIG',
@@ -20,12 +20,18 @@ const CONFIG: Flag = {
 /** The flags that `loadConfig` understands. */
 export const settingFlags: readonly Flag[] = [CONFIG, ...settingNames.map(flagOfSetting)];
 
+export interface SettingGroup {
+  readonly title: string;
+  readonly flags: readonly Flag[];
+  readonly isBrief?: boolean;
+}
+
 /** The same for `postern server --help`: the ones that matter first, then the others in the groups of the reference page. */
-export function groupedSettingFlags(): readonly { readonly title: string; readonly flags: readonly Flag[] }[] {
+export function groupedSettingFlags(): readonly SettingGroup[] {
   const rest = settingNames.filter((name) => !FIRST_SETTINGS.includes(name));
   return [
     { title: 'Settings that matter first', flags: flagsOf([CONFIG.name, ...FIRST_SETTINGS]) },
-    ...settingsInGroups(rest).map(([title, names]) => ({ title, flags: flagsOf(names) })),
+    ...settingsInGroups(rest).map(([title, names]) => ({ title, flags: flagsOf(names), isBrief: true })),
   ];
 }
 
@@ -40,7 +46,7 @@ function flagOfSetting(name: string): Flag {
   return {
     name: flag,
     kind: type === 'boolean' ? 'switch' : 'text',
-    hint: '',
+    hint: kind.hint,
     description: usedFrom === null ? description : `${description} Used from ${usedFrom}.`,
     isFile: /-(file|dir|cert|key-file)$/.test(flag),
     // Read when the help is written: a start does not need it.

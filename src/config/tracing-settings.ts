@@ -1,6 +1,6 @@
 import { parseHttpUrl } from '../lib/http/http-url.ts';
 import { optional, required, type SettingKind } from '../lib/settings/setting.ts';
-import { choice, fraction, httpUrl, text } from '../lib/settings/setting-kinds.ts';
+import { choice, fraction, hinted, httpUrl, text } from '../lib/settings/setting-kinds.ts';
 
 export const PROTOCOLS = ['http/protobuf', 'http/json'] as const;
 /** Pairs of a name and a value. */
@@ -47,12 +47,14 @@ function pairsOf(list: string, decode: (value: string) => string): NamedValues |
 }
 
 /** As the operator writes it: a slash at the end stays. */
-const wholeUrl = text('an absolute http:// or https:// URL without user, query or fragment', (value) => {
-  return parseHttpUrl(value) !== null;
-});
+const wholeUrl = hinted(
+  'URL',
+  text('an absolute http:// or https:// URL without user, query or fragment', (value) => parseHttpUrl(value) !== null),
+);
 
 const headers: SettingKind<NamedValues> = {
   ...text('NAME=VALUE, separated by commas, such as authorization=Bearer TOKEN'),
+  hint: 'NAME=VALUE,…',
   decode: (wire) => headersOf(wire as string) ?? undefined,
   encode: (pairs) => pairs.map(([name, value]) => `${name}=${value}`).join(','),
 };
@@ -61,6 +63,7 @@ const attributes: SettingKind<NamedValues> = {
   ...text(
     'KEY=VALUE, separated by commas, with values percent-encoded, such as deployment.environment.name=production',
   ),
+  hint: 'KEY=VALUE,…',
   decode: (wire) => attributesOf(wire as string) ?? undefined,
   encode: (pairs) => pairs.map((pair) => pair.map(encodeURIComponent).join('=')).join(','),
 };
@@ -96,7 +99,10 @@ export const tracingSettings = {
     secrecy: 'secret',
   }),
   otel_service_name: optional(
-    text('1 to 255 characters', (value) => ATTRIBUTE_VALUE.test(value) && value.length <= 255),
+    hinted(
+      'NAME',
+      text('1 to 255 characters', (value) => ATTRIBUTE_VALUE.test(value) && value.length <= 255),
+    ),
     {
       description:
         'Name of this service in traces (service.name). Unset: OTEL_SERVICE_NAME, then service.name of otel_resource_attributes, then postern.',

@@ -13,6 +13,7 @@ const names = dnsProviders.map(({ name }) => name);
 export const dnsZones: SettingKind<readonly DnsZone[]> = {
   schema: Type.Record(Type.String(), Type.Unknown()),
   allowed: `a map from zones to maps with provider (${names.join(', ')}) and its options; as JSON in a flag or variable`,
+  hint: 'JSON',
   decode: (wire) => (problemOf(wire) === null ? Object.entries(wire as JsonObject).map(zoneOf) : undefined),
   problem: (wire) => problemOf(wire),
   encode: (zones) => Object.fromEntries(zones.map(({ zone, provider, options }) => [zone, { provider, ...options }])),

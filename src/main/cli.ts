@@ -64,7 +64,8 @@ export async function runCli(args: readonly string[], given: CommandContext): Pr
     if (asked === null) return await command.run(rest, context);
     const { commandHelp } = await import('../cli/command-help.ts');
     const words = asked.slice(1);
-    context.print(command.helpFor?.(words) ?? commandHelp(command.syntax, words[0]));
+    const isWhole = args.includes('--all');
+    context.print(command.helpFor?.(words, isWhole) ?? commandHelp(command.syntax, words[0], isWhole));
     return 0;
   } catch (error) {
     context.warn(problemText(error, args, context.env));

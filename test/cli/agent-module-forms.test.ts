@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { runFlags, tunnelFlags } from '../../src/cli/agent/agent-flags.ts';
+import { runFlags, tunnelFlags, tunnelGroups } from '../../src/cli/agent/agent-flags.ts';
 import { examineAgentConfig } from '../../src/cli/agent/config/read-agent-config.ts';
 import { moduleForms } from '../../src/cli/agent/modules/module-forms.ts';
 import { createTunnelCommand } from '../../src/cli/agent/tunnel-command.ts';
@@ -76,7 +76,9 @@ test('the forms of the commands are those of the registry', () => {
 
 test('no flag and no key stands for two things', () => {
   for (const command of ['http', 'tcp', 'tls', 'tunnel'] as const) {
-    const names = [...tunnelFlags(command), ...runFlags].map(({ name }) => name);
+    const names = [...tunnelFlags(command), ...tunnelGroups(command).flatMap(({ flags }) => flags), ...runFlags].map(
+      ({ name }) => name,
+    );
     assert.deepEqual(names, [...new Set(names)], command);
   }
   const keys = moduleForms().flatMap(({ key, bare }) => [key, bare?.key ?? []].flat());

@@ -270,7 +270,7 @@ suite('a command on the machine of the server', () => {
   test('says what to do when no server runs', async (t) => {
     const empty = await tempDir(t);
     const { stderr } = await runCommand(['changes'], { env: { POSTERN_DATA_DIR: empty } });
-    assert.match(stderr, /no server was started with the data directory .*"postern store create-key" .*stopped/);
+    assert.match(stderr, /^postern: no server was started with the data directory .*Start it with "postern server"/);
   });
 
   test('opens the console, and says as whom', async () => {

@@ -23,7 +23,7 @@ test('every example of the README runs', async (t) => {
   }
   const all = join(folder, 'all.ts');
   await writeFile(all, files.map((file) => `await import(${JSON.stringify(file)});\n`).join(''));
-  const env = { ...process.env, POSTERN_API_URL: world.baseUrl, POSTERN_API_KEY: TEST_API_KEY };
+  const env = { ...process.env, POSTERN_CLI_API_URL: world.baseUrl, POSTERN_CLI_API_KEY: TEST_API_KEY };
   const { stdout } = await run(process.execPath, [all], { env });
   assert.match(stdout, /app\.localhost:7443/);
   assert.match(stdout, /somebody else changed it first/);

@@ -26,7 +26,7 @@ ${dnsProviders.map(section).join('\n')}`;
 function section({ name: provider, title, options }: DnsProvider): string {
   const rows = Object.entries(options).map(([option, { description, kind, isRequired }]) => {
     const form = kind === 'secret' ? 'secret' : 'text';
-    return `| \`${option}\` | ${form}${isRequired ? ', required' : ''} | ${description} |`;
+    return `| \`${option}\` | ${form}${isRequired ? ', required' : ''} | ${description.replaceAll('|', '\\|')} |`;
   });
   return `## \`${provider}\`
 

@@ -1,4 +1,5 @@
 import type { Flag } from '../../lib/flags.ts';
+import type { FlagGroup } from '../command-syntax.ts';
 import { fileFlag, switchFlag, textFlag } from '../shared-flags.ts';
 import { moduleFlags } from './modules/module-flags.ts';
 
@@ -67,7 +68,6 @@ const TUNNEL_FLAGS: Readonly<Record<TunnelCommandName, () => readonly Flag[]>> =
     NAME,
     METADATA,
     HOST_HEADER,
-    ...moduleFlags('http'),
     ...UPSTREAM,
   ],
   tcp: () => [
@@ -88,6 +88,25 @@ const TUNNEL_FLAGS: Readonly<Record<TunnelCommandName, () => readonly Flag[]>> =
     ...UPSTREAM,
   ],
 };
+
+/** Modules that say who may enter; the others change or limit requests. */
+const WHO_MAY_ENTER = ['oidc', 'oauth', 'basic_auth', 'ip_restriction', 'mutual_tls', 'access'];
+
+/** Flags of modules, in the order in which people look for them. Tunnels without requests have few, among their own flags. */
+export function tunnelGroups(command: TunnelCommandName): readonly FlagGroup[] {
+  if (command !== 'http') return [];
+  const entering = moduleFlags('http', (module) => WHO_MAY_ENTER.includes(module));
+  const isAtProvider = ({ name }: Flag): boolean => /^(?:oidc|oauth)-/.test(name);
+  return [
+    { title: 'Who may enter', flags: entering.filter((flag) => !isAtProvider(flag)) },
+    { title: 'Login at another provider', flags: entering.filter(isAtProvider), isBrief: true },
+    {
+      title: 'Requests and responses',
+      flags: moduleFlags('http', (module) => !WHO_MAY_ENTER.includes(module)),
+      isBrief: true,
+    },
+  ];
+}
 
 export function tunnelFlags(command: TunnelCommandName): readonly Flag[] {
   return TUNNEL_FLAGS[command]();

@@ -1,5 +1,5 @@
 import { type CommandSyntax, type FlagGroup, INVALID_USAGE } from '../command-syntax.ts';
-import { CONFIG, runFlags, startFlags, type TunnelCommandName, tunnelFlags } from './agent-flags.ts';
+import { CONFIG, runFlags, startFlags, type TunnelCommandName, tunnelFlags, tunnelGroups } from './agent-flags.ts';
 import { moduleForms } from './modules/module-forms.ts';
 
 interface CommandText {
@@ -60,7 +60,7 @@ export function tunnelSyntax(name: TunnelCommandName): CommandSyntax {
     hasOperands: true,
     about,
     flags: tunnelFlags(name),
-    groups: [RUN_GROUP],
+    groups: [...tunnelGroups(name), RUN_GROUP],
     notes: AGENT_NOTES,
     examples: name === 'http' ? [...examples, ...moduleExamples()] : examples,
     exitCodes: EXIT_CODES,

@@ -1,5 +1,5 @@
 import { apiResources, findOperation, findResource } from '../api/api-resources.ts';
-import { operationFlags } from '../api/operation-flags.ts';
+import { COMMON_GROUPS, flagsOfOperation } from '../api/operation-flags.ts';
 import { operationList } from '../api/operation-list.ts';
 import type { Command } from '../command.ts';
 import { API_EXIT_CODES, type CommandSyntax } from '../command-syntax.ts';
@@ -30,16 +30,17 @@ function syntax(): CommandSyntax {
         name: 'list',
         isDefault: true,
         about: 'list the alerts',
-        flags: operationFlags(findOperation(resource, 'list')),
+        flags: flagsOfOperation(findOperation(resource, 'list')),
       },
       {
         name: 'dismiss',
         operands: 'ID',
         completedBy: ['alert'],
         about: 'take an alert out of the list of problems: it ends with its cause, and comes back if the cause does',
-        flags: operationFlags(findOperation(resource, 'dismiss')),
+        flags: flagsOfOperation(findOperation(resource, 'dismiss')),
       },
     ],
+    groups: COMMON_GROUPS,
     exitCodes: API_EXIT_CODES,
   };
 }

@@ -27,7 +27,7 @@ export function createApiCommand(
   const resources = apiResources(operations);
   return {
     syntax: API_SYNTAX,
-    helpFor: (args) => helpFor(resources, args),
+    helpFor: (args, isWhole) => helpFor(resources, args, isWhole),
     run: async ([noun, verb, ...args], context) => {
       if (noun === undefined) {
         context.warn(overviewHelp(resources));
@@ -46,13 +46,13 @@ export function createApiCommand(
 }
 
 /** The help for the words before `--help`. */
-function helpFor(resources: readonly ApiResource[], args: readonly string[]): string {
+function helpFor(resources: readonly ApiResource[], args: readonly string[], isWhole: boolean): string {
   const [noun, verb] = args;
   if (noun === undefined || noun.startsWith('-')) return overviewHelp(resources);
   const resource = findResource(resources, noun);
   return verb === undefined || verb.startsWith('-')
     ? resourceHelp(resource)
-    : operationHelp(findOperation(resource, verb));
+    : operationHelp(findOperation(resource, verb), isWhole);
 }
 
 interface Surroundings {

@@ -1,10 +1,10 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
 import { shellWord } from '../../lib/text/shell-word.ts';
 import { API_EXIT_CODES, type CommandSyntax } from '../command-syntax.ts';
-import { flagDescription, flagText, type HelpRow, helpTable, paragraph } from '../help-table.ts';
+import { exampleLines, flagDescription, flagText, type HelpRow, helpTable, paragraph } from '../help-table.ts';
 import type { ApiResource } from './api-resources.ts';
 import type { ApiFlag } from './flag.ts';
-import { COMMON_FLAGS, operationFlags, takesFields } from './operation-flags.ts';
+import { COMMON_FLAGS, flagsOfOperation, operationFlags, takesFields } from './operation-flags.ts';
 import type { OperationDescription } from './operation-list.ts';
 import { kebab, resourceName, verbWord } from './resource-names.ts';
 
@@ -26,6 +26,11 @@ export const API_SYNTAX: CommandSyntax = {
 const LONG_LIST = 60;
 /** Flags of such an object: the object itself and two fields. */
 const SHORT_OBJECT = 3;
+
+/** A list of fields that fills more than about a screen is shown in a shorter form. */
+const LONG_FIELDS = 24;
+/** So many objects with the same fields become one row for each field. */
+const MANY_SIBLINGS = 3;
 
 const EXIT_CODES = `Exit codes:\n${helpTable(Object.entries(API_EXIT_CODES))}`;
 
@@ -55,12 +60,13 @@ ${helpTable(operations.map((operation) => [verbWord(operation), operation.summar
 Run postern api ${name} VERB --help for the flags.`;
 }
 
-export function operationHelp(operation: OperationDescription): string {
-  const flags = operationFlags(operation);
+/** `isWhole`: with --all. */
+export function operationHelp(operation: OperationDescription, isWhole = false): string {
+  const flags = isWhole ? operationFlags(operation) : flagsOfOperation(operation);
   const groups = [
     ['Identifiers (the last one also works without its flag)', flags.filter(({ target }) => target.in === 'path')],
     ['Filters', flags.filter(({ target }) => target.in === 'query')],
-    ['Fields', shownFields(flags)],
+    ['Fields', isWhole ? flags.filter(({ target }) => target.in === 'body') : shortFields(shownFields(flags))],
     ['Flags', flags.filter(({ target }) => target.in === 'command')],
   ] as const;
   const sections = groups
@@ -72,9 +78,9 @@ export function operationHelp(operation: OperationDescription): string {
 ${paragraph(sentences.map((text) => `${text?.replace(/\.$/, '')}.`).join(' '))}
 
 ${sections.join('\n\n')}
-${nestedNote(flags)}
+${isWhole ? '' : `${nestedNote(flags)}\n${allNote(operation)}\n`}
 Example:
-  ${exampleOf(operation, flags)}
+${exampleLines(exampleOf(operation, operationFlags(operation)))}
 
 ${EXIT_CODES}`;
 }
@@ -85,6 +91,59 @@ function shownFields(flags: readonly ApiFlag[]): readonly ApiFlag[] {
   if (fields.length <= LONG_LIST) return fields;
   const inside = Map.groupBy(fields, objectOf);
   return fields.filter((field) => (inside.get(objectOf(field)) ?? []).length <= SHORT_OBJECT || depthOf(field) === 1);
+}
+
+/** Objects with the same fields, such as the login at each of eight providers: one row for each field, with NAME for the object. */
+function shortFields(fields: readonly ApiFlag[]): readonly ApiFlag[] {
+  if (fields.length <= LONG_FIELDS) return fields;
+  const parents = fields.filter((field) => siblingsIn(field, fields).length >= MANY_SIBLINGS);
+  return parents.reduce((shown, parent) => withoutRepetition(parent, shown), fields);
+}
+
+/** Names of the objects in an object that have a field in common. */
+function siblingsIn(parent: ApiFlag, fields: readonly ApiFlag[]): readonly string[] {
+  const path = pathOf(parent);
+  const inside = fields.filter((field) => isBelow(field, path) && pathOf(field).length === path.length + 2);
+  return [...new Set(inside.map((field) => pathOf(field)[path.length] ?? ''))];
+}
+
+function withoutRepetition(parent: ApiFlag, fields: readonly ApiFlag[]): readonly ApiFlag[] {
+  const path = pathOf(parent);
+  const names = siblingsIn(parent, fields);
+  const word = kebab(path.at(-1) ?? '').toUpperCase();
+  const leaf = (field: ApiFlag): string =>
+    pathOf(field)
+      .slice(path.length + 1)
+      .join('.');
+  const owners = Map.groupBy(
+    fields.filter((field) => isBelow(field, path) && leaf(field) !== ''),
+    leaf,
+  );
+  return fields.flatMap((field) => {
+    if (field === parent)
+      return [{ ...field, description: `${field.description} ${word} below is one of ${names.join(', ')}.` }];
+    if (!isBelow(field, path) || !names.includes(pathOf(field)[path.length] ?? '')) return [field];
+    if (leaf(field) === '') return [];
+    const same = owners.get(leaf(field)) ?? [];
+    if (same.length < names.length) return [field];
+    const name = [...path.map(kebab), word, kebab(leaf(field))].join('.');
+    return field === same[0] ? [{ ...field, name }] : [];
+  });
+}
+
+function isBelow(field: ApiFlag, path: readonly string[]): boolean {
+  return pathOf(field).length > path.length && path.every((part, at) => pathOf(field)[at] === part);
+}
+
+function pathOf({ target }: ApiFlag): readonly string[] {
+  return target.in === 'body' ? target.path : [];
+}
+
+function allNote(operation: OperationDescription): string {
+  const names = COMMON_FLAGS.map((flag) => flagText({ ...flag, hint: '' })).join(', ');
+  return paragraph(
+    `And the flags of every verb: ${names}. Run postern api ${commandOf(operation)} --help --all for the descriptions of all flags.`,
+  );
 }
 
 function nestedNote(flags: readonly ApiFlag[]): string {

@@ -1,5 +1,6 @@
 import type { TObject, TSchema } from 'typebox';
 import type { Flag } from '../../lib/flags.ts';
+import type { FlagGroup } from '../command-syntax.ts';
 import { outputFlag } from '../output/output-format.ts';
 import { WATCH_FLAGS } from '../output/watch.ts';
 import { CONNECTION, fileFlag, switchFlag, textFlag, UTC } from '../shared-flags.ts';
@@ -129,15 +130,25 @@ const IDEMPOTENCY_FLAG = textFlag(
   'Key that makes the command safe to repeat: within 24 hours it creates nothing twice.',
 );
 
-/** Flags of every operation. */
-export const COMMON_FLAGS: readonly Flag[] = [
+const OUTPUT_FLAGS: readonly Flag[] = [
   outputFlag(),
   UTC,
   switchFlag('json', 'Print the JSON response of the API unchanged.'),
   textFlag('only', 'FIELD', 'Print only this field, one line per result: --only id, --only target.webhook.secret.'),
-  ...CONNECTION.flags,
   switchFlag('dry-run', 'Print the request without sending it.'),
   switchFlag('verbose', 'Print the request, the source of the key and the response status to standard error.'),
 ];
+
+/** Flags of every operation. */
+export const COMMON_FLAGS: readonly Flag[] = [...OUTPUT_FLAGS, ...CONNECTION.flags];
+
+/** The same for the syntax of a command that is short for operations. */
+export const COMMON_GROUPS: readonly FlagGroup[] = [{ title: 'Output', flags: OUTPUT_FLAGS }, CONNECTION];
+
+/** Without those of every operation. */
+export function flagsOfOperation(operation: OperationDescription): readonly ApiFlag[] {
+  const common = new Set(COMMON_FLAGS.map(({ name }) => name));
+  return operationFlags(operation).filter(({ name, target }) => target.in !== 'command' || !common.has(name));
+}
 
 const OWN_NAMES: ReadonlySet<string> = new Set([...COMMON_FLAGS, ...WATCH_FLAGS].map(({ name }) => name));

@@ -31,6 +31,7 @@ const SYNTAX: CommandSyntax = {
     },
   ],
   groups: [settingsGroup('to find the CAs')],
+  examples: ['postern ca print > postern-ca.pem'],
   exitCodes: { 0: 'success', 1: 'failed', 2: INVALID_USAGE, ...SETTINGS_EXIT_CODE },
 };
 

@@ -56,6 +56,11 @@ const SYNTAX: CommandSyntax = {
   ],
   groups: [CONNECTION],
   notes: ['"postern undo REVISION" undoes a change; "postern confirm" keeps one that waits for its confirmation.'],
+  examples: [
+    'postern changes --since 1d --object app.example.com',
+    'postern changes show 42',
+    'postern changes verify',
+  ],
   exitCodes: { ...API_EXIT_CODES, 1: 'rejected by the API, or verify: the history is broken' },
 };
 

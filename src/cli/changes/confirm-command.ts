@@ -17,6 +17,7 @@ const SYNTAX: CommandSyntax = {
   flags: [MESSAGE],
   groups: [CONNECTION],
   notes: ['"postern changes" shows the change that waits, and until when.'],
+  examples: ['postern confirm'],
   exitCodes: { ...API_EXIT_CODES, 0: 'confirmed', 1: 'rejected by the API, or no change waits' },
 };
 

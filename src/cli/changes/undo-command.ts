@@ -25,6 +25,7 @@ const SYNTAX: CommandSyntax = {
   ],
   groups: [CONNECTION],
   notes: ['"postern changes" lists the revisions; a response of the API has its own in Postern-Revision.'],
+  examples: ['postern undo 42'],
   exitCodes: { ...API_EXIT_CODES, 0: 'undone', 1: 'rejected by the API or answered with no' },
 };
 

@@ -40,6 +40,11 @@ const SYNTAX: CommandSyntax = {
     ),
   ],
   groups: [CONNECTION],
+  examples: [
+    'postern apply -f postern-sites.yaml',
+    'postern apply -f sites/ --prune --owner team-web --yes',
+    'postern apply -f postern-sites.yaml --confirm-within 5m',
+  ],
   exitCodes: {
     0: 'applied, or there was nothing to do',
     1: 'failed or answered with no',

@@ -32,6 +32,7 @@ const SYNTAX: CommandSyntax = {
   notes: [
     '"postern plan -f FILE" shows how a file differs from the server, "postern apply -f FILE" changes the server.',
   ],
+  examples: ['postern export -f postern-sites.yaml', 'postern export --selector https_edges/app.example.com'],
   exitCodes: {
     ...API_EXIT_CODES,
     3: 'server unreachable, or the configuration changed each time while it was read',

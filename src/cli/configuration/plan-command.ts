@@ -28,6 +28,7 @@ const SYNTAX: CommandSyntax = {
     'Shows what "postern apply" would change: objects that are added (+), changed (~) field by field, replaced (±) or removed (-). The server checks the whole change and stores nothing. Secrets are not shown.',
   flags: [FILES, PRUNE, OWNER, TAKE_OVER, outputFlag(FORMATS)],
   groups: [CONNECTION],
+  examples: ['postern plan -f postern-sites.yaml', 'postern plan -f sites/ --prune --owner team-web'],
   exitCodes: {
     0: 'nothing would change',
     1: 'failed',

@@ -21,6 +21,7 @@ const SYNTAX: CommandSyntax = {
     switchFlag('partial', 'Accept names that the files do not have: they may exist on the server.'),
     switchFlag('schema', 'Print the JSON Schema of the format, for editors.'),
   ],
+  examples: ['postern validate -f postern-sites.yaml', 'postern validate --schema > postern.schema.json'],
   exitCodes: { 0: 'valid', 1: 'invalid', 2: INVALID_USAGE },
 };
 

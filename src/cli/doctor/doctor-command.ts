@@ -30,6 +30,7 @@ const SYNTAX: CommandSyntax = {
     ROOT_CA,
   ],
   groups: [settingsOfServer()],
+  examples: ['sudo postern doctor', 'postern doctor --data-dir postern-data --json'],
   exitCodes: {
     0: 'no problems (warnings and hints are allowed)',
     1: 'problems found',

@@ -47,6 +47,7 @@ const SYNTAX: CommandSyntax = {
     },
   ],
   groups: [CONNECTION],
+  examples: ["postern events tail --type 'https_edge_*'", 'postern events replay --state dead --since 1d'],
   exitCodes: API_EXIT_CODES,
 };
 

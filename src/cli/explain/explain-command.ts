@@ -34,6 +34,10 @@ const SYNTAX: CommandSyntax = {
   notes: [
     'The API key needs explain:read and the read scopes of what it shows; *:read has all of them. "postern requests show ID" explains a request that happened.',
   ],
+  examples: [
+    'postern explain https://app.example.com/admin',
+    'postern explain https://app.example.com/ --as ana@example.com --from 203.0.113.7',
+  ],
   exitCodes: API_EXIT_CODES,
 };
 

@@ -29,6 +29,11 @@ const SYNTAX: CommandSyntax = {
   notes: [
     'A route or tunnel whose protection cannot be carried over is turned off or left out: nothing becomes open to everybody. A postern-sites.yaml has no secrets: it refers to environment variables, which the report lists. The postern-agent.yaml of an agent has the client secrets of its logins; only its owner can read the file.',
   ],
+  examples: [
+    'postern import ngrok --from-file answers.json',
+    'postern import frp frpc.toml --server-addr gateway.example.com:7444',
+    'postern import caddy caddy.json',
+  ],
   exitCodes: {
     0: 'everything was carried over',
     1: 'the input cannot be read or the file not be written',

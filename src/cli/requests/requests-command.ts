@@ -65,6 +65,11 @@ const SYNTAX: CommandSyntax = {
     'The id of a request is the value of the Postern-Request-Id header of its response; error pages show it. Each node keeps its last requests in memory: the setting request_history says how many. request_history_file, which is on by default, also keeps those of the last hour, at most 2,000, over a restart.',
     'A name that no site has, such as a mistyped host, is shown with the reason "no site for this name": the last 20 of each node, and at most 5 per second, beside the others. With several workers, each has its own 20.',
   ],
+  examples: [
+    'postern requests --host app.example.com --status 5xx',
+    'postern requests tail',
+    'postern requests show ID',
+  ],
   exitCodes: API_EXIT_CODES,
 };
 

@@ -34,6 +34,7 @@ const SYNTAX: CommandSyntax = {
     textFlag('pid', 'PID', 'Process of the server, if several use one data directory.'),
   ],
   groups: [settingsGroup('to find the server')],
+  examples: ['sudo postern restart', 'postern restart --timeout 5m'],
   exitCodes: {
     0: 'the new process serves',
     1: 'the running server continues',

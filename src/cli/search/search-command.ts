@@ -19,6 +19,7 @@ const SYNTAX: CommandSyntax = {
     'Finds edges, routes, backends and other configuration by host name, path, name, description, metadata or id. Every word of the text must occur, in any case. The best matches come first. Secrets are not searched.',
   flags: [textFlag('limit', 'NUMBER', 'Number of results, 1 to 100.', { default: '20' }), outputFlag()],
   groups: [CONNECTION],
+  examples: ['postern search app.example.com'],
   exitCodes: { ...API_EXIT_CODES, 0: 'found', 1: 'nothing found, or rejected by the API' },
 };
 

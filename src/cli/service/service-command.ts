@@ -54,6 +54,11 @@ const SYNTAX: CommandSyntax = {
         'Every flag of "postern server" (--domain, --edge-listen and so on) is written to the service\'s environment file, which only root can read; settings that are already there stay.',
     },
   ],
+  examples: [
+    'sudo postern service install --domain example.com',
+    'sudo postern service install agent',
+    'postern service print',
+  ],
   exitCodes: { 0: 'success', 1: 'failed', 2: INVALID_USAGE, ...SETTINGS_EXIT_CODE },
 };
 

@@ -29,6 +29,7 @@ const SYNTAX: CommandSyntax = {
   notes: [
     'A part that the key may not read says so. The JSON has the fields ok, server, nodes, edges, agents, tunnels, expiring_certificates and findings.',
   ],
+  examples: ['postern status', 'postern status --watch'],
   exitCodes: {
     ...API_EXIT_CODES,
     0: 'no problems (warnings are allowed)',

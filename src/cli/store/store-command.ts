@@ -62,6 +62,12 @@ const SYNTAX: CommandSyntax = {
     }),
   ],
   groups: [settingsGroup('to find the store')],
+  examples: [
+    'postern store backup postern.backup',
+    'postern store backup postern.backup --with-key',
+    'postern store restore postern.backup --data-dir /var/lib/postern',
+    'postern store create-key --scopes edges:read,requests:read',
+  ],
   exitCodes: { 0: 'success', 1: 'failed', 2: INVALID_USAGE, ...SETTINGS_EXIT_CODE },
 };
 

@@ -18,6 +18,7 @@ const SYNTAX: CommandSyntax = {
     'Checks whether this program can start on the store that the settings name. Run it with the new program before you switch to it. It changes nothing. It reports what the first start would change, whether older nodes prevent it, and whether you could go back.',
   flags: [switchFlag('json', 'Print the result as JSON.')],
   groups: [settingsGroup('to find the store')],
+  examples: ['sudo postern upgrade-check', 'postern upgrade-check --data-dir postern-data'],
   exitCodes: {
     0: 'this program can start',
     1: 'it cannot, or the store cannot be read',

@@ -15,6 +15,13 @@ import {
 import { type BareUnit, type DurationRule, durationForm, durationText, readDuration } from '../text/duration.ts';
 import type { SettingKind, WireValue } from './setting.ts';
 
+const LONGEST_CHOICES = 40;
+
+/** The kind with another word for its values in help. */
+export function hinted<Value>(hint: string, kind: SettingKind<Value>): SettingKind<Value> {
+  return { ...kind, hint };
+}
+
 export function text(allowed: string, accepts: (value: string) => boolean = () => true): SettingKind<string> {
   return parsedText(
     allowed,
@@ -24,17 +31,20 @@ export function text(allowed: string, accepts: (value: string) => boolean = () =
 }
 
 export function choice<const Choice extends string>(choices: readonly Choice[]): SettingKind<Choice> {
-  return parsedText(
+  const kind = parsedText<Choice>(
     choices.join(', '),
     (value) => choices.find((known) => known === value) ?? null,
     (value) => value,
   );
+  const all = choices.join('|');
+  return hinted(all.length > LONGEST_CHOICES ? 'WORD' : all, kind);
 }
 
 export function integer(minimum: number, maximum: number): SettingKind<number> {
   return {
     schema: Type.Integer({ minimum, maximum }),
     allowed: `a whole number from ${minimum} to ${maximum}`,
+    hint: 'NUMBER',
     decode: (wire) => wire as number,
     encode: (value) => value,
   };
@@ -51,6 +61,7 @@ export function duration(
   return {
     schema: Type.Union([Type.Number(), Type.String()]),
     allowed: durationForm(rule),
+    hint: 'DURATION',
     decode: (wire) => readDuration(wire, rule),
     // A bare number would not say its unit.
     encode: (value) => (value === 0 ? 0 : durationText(value, unit)),
@@ -63,6 +74,7 @@ export function integerOrAuto(minimum: number, maximum: number): SettingKind<num
     // Text too: that is what flags and variables are.
     schema: Type.Union([Type.Integer({ minimum, maximum }), Type.String()]),
     allowed: `a whole number from ${minimum} to ${maximum}, or auto`,
+    hint: 'NUMBER|auto',
     decode: (wire) => {
       if (typeof wire === 'number' || wire === 'auto') return wire;
       const number = typeof wire === 'string' && /^\d{1,9}$/.test(wire) ? Number(wire) : Number.NaN;
@@ -75,6 +87,7 @@ export function integerOrAuto(minimum: number, maximum: number): SettingKind<num
 export const fraction: SettingKind<number> = {
   schema: Type.Number({ minimum: 0, maximum: 1 }),
   allowed: 'a number from 0 to 1, such as 0.01',
+  hint: 'SHARE',
   decode: (wire) => wire as number,
   encode: (value) => value,
 };
@@ -82,20 +95,37 @@ export const fraction: SettingKind<number> = {
 export const boolean: SettingKind<boolean> = {
   schema: Type.Boolean(),
   allowed: 'true or false',
+  // A switch.
+  hint: '',
   decode: (wire) => wire as boolean,
   encode: (value) => value,
 };
 
-export const listenAddress: SettingKind<ListenAddress> = parsedText(
-  'HOST:PORT or [IPV6]:PORT; port 0 picks a free port',
-  parseListenAddress,
-  formatListenAddress,
+export const listenAddress: SettingKind<ListenAddress> = hinted(
+  'HOST:PORT',
+  parsedText('HOST:PORT or [IPV6]:PORT; port 0 picks a free port', parseListenAddress, formatListenAddress),
 );
 
-export const listenAddressOrOff: SettingKind<ListenAddress | 'off'> = parsedText(
-  'off, or HOST:PORT or [IPV6]:PORT; port 0 picks a free port',
-  (value) => (value === 'off' ? value : parseListenAddress(value)),
-  (value) => (value === 'off' ? value : formatListenAddress(value)),
+/** Where others connect to: they need the real port. */
+export const dialledAddress: SettingKind<ListenAddress> = hinted(
+  'HOST:PORT',
+  parsedText(
+    'HOST:PORT or [IPV6]:PORT, with a port from 1 to 65535',
+    (value) => {
+      const address = parseListenAddress(value);
+      return address === null || address.port === 0 ? null : address;
+    },
+    formatListenAddress,
+  ),
+);
+
+export const listenAddressOrOff: SettingKind<ListenAddress | 'off'> = hinted(
+  'HOST:PORT|off',
+  parsedText(
+    'off, or HOST:PORT or [IPV6]:PORT; port 0 picks a free port',
+    (value) => (value === 'off' ? value : parseListenAddress(value)),
+    (value) => (value === 'off' ? value : formatListenAddress(value)),
+  ),
 );
 
 /** Far more than any machine needs; every address is a listener. */
@@ -105,6 +135,7 @@ const MAX_LISTEN_ADDRESSES = 32;
 export const listenAddresses: SettingKind<ListenAddresses> = {
   schema: Type.Union([Type.String(), Type.Array(Type.String())]),
   allowed: 'HOST:PORT or [IPV6]:PORT, or a list of them; port 0 picks a free port',
+  hint: 'HOST:PORT,…',
   decode: (wire) => {
     const items = typeof wire === 'string' ? wire.split(',') : (wire as readonly string[]);
     const texts = [...new Set(items.map((item) => item.trim()))];
@@ -117,62 +148,90 @@ export const listenAddresses: SettingKind<ListenAddresses> = {
     others.length === 0 ? formatListenAddress(first) : [first, ...others].map(formatListenAddress),
 };
 
-export const portRange: SettingKind<PortRange> = parsedText(
-  'HOST:FIRST-LAST, such as 127.0.0.1:20000-20099',
-  parsePortRange,
-  formatPortRange,
+export const portRange: SettingKind<PortRange> = hinted(
+  'HOST:FIRST-LAST',
+  parsedText('HOST:FIRST-LAST, such as 127.0.0.1:20000-20099', parsePortRange, formatPortRange),
 );
 
-export const domainName = text('a lowercase domain name, such as example.com', (value) => {
-  return isHostName(value) && value === value.toLowerCase();
-});
-
-export const postgresUrl = text(
-  'postgres://USER:PASSWORD@HOST:PORT/DATABASE with user and password percent-encoded, and commas between several HOST:PORT',
-  (value) => databaseServers(value) !== null,
+export const domainName = hinted(
+  'DOMAIN',
+  text('a lowercase domain name, such as example.com', (value) => {
+    return isHostName(value) && value === value.toLowerCase();
+  }),
 );
 
-export const httpUrl: SettingKind<string> = parsedText(HTTP_URL_FORM, parseHttpUrl, (value) => value);
+export const postgresUrl = hinted(
+  'URL',
+  text(
+    'postgres://USER:PASSWORD@HOST:PORT/DATABASE with user and password percent-encoded, and commas between several HOST:PORT',
+    (value) => databaseServers(value) !== null,
+  ),
+);
 
-export const presetToken = text('32 to 200 visible ASCII characters', (value) => /^[\x21-\x7e]{32,200}$/.test(value));
+export const httpUrl: SettingKind<string> = hinted(
+  'URL',
+  parsedText(HTTP_URL_FORM, parseHttpUrl, (value) => value),
+);
+
+export const presetToken = hinted(
+  'TOKEN',
+  text('32 to 200 visible ASCII characters', (value) => /^[\x21-\x7e]{32,200}$/.test(value)),
+);
 
 /** Several during a rotation: the first seals, all open. */
-export const secretKeys = text(
-  '32 bytes in base64 (openssl rand -base64 32), or a comma-separated list of them with the current key first',
-  (value) => value.split(',').every((key) => /^[A-Za-z0-9+/]{43}=$/.test(key.trim())),
+export const secretKeys = hinted(
+  'KEY,…',
+  text(
+    '32 bytes in base64 (openssl rand -base64 32), or a comma-separated list of them with the current key first',
+    (value) => value.split(',').every((key) => /^[A-Za-z0-9+/]{43}=$/.test(key.trim())),
+  ),
 );
 
-export const email = text('an email address, such as admin@example.com', (value) =>
-  /^[\x21-\x7e]{1,64}@[A-Za-z0-9.-]{1,253}$/.test(value),
+export const email = hinted(
+  'ADDRESS',
+  text('an email address, such as admin@example.com', (value) =>
+    /^[\x21-\x7e]{1,64}@[A-Za-z0-9.-]{1,253}$/.test(value),
+  ),
 );
 
 export const visibleText = text('1 to 256 visible ASCII characters', (value) => /^[\x21-\x7e]{1,256}$/.test(value));
 
 /** At least 128 bits. Base64url as RFC 8555 §7.3.4 says, with or without padding. */
-export const macKey = text('a key in base64url of at least 16 bytes', (value) =>
-  /^[A-Za-z0-9_-]{22,512}={0,2}$/.test(value),
+export const macKey = hinted(
+  'KEY',
+  text('a key in base64url of at least 16 bytes', (value) => /^[A-Za-z0-9_-]{22,512}={0,2}$/.test(value)),
 );
 
-export const httpsUrlList = textList('https:// URLs without user, query or fragment', (value) => {
-  return value.startsWith('https://') && parseHttpUrl(value) !== null;
-});
+export const httpsUrlList = hinted(
+  'URL,…',
+  textList('https:// URLs without user, query or fragment', (value) => {
+    return value.startsWith('https://') && parseHttpUrl(value) !== null;
+  }),
+);
 
 /** As browsers send them in the header Origin. */
-export const originList = textList(
-  'origins without a path, such as https://admin.example.com or http://localhost:5173',
-  (value) => URL.canParse(value) && /^https?:$/.test(new URL(value).protocol) && new URL(value).origin === value,
+export const originList = hinted(
+  'ORIGIN,…',
+  textList(
+    'origins without a path, such as https://admin.example.com or http://localhost:5173',
+    (value) => URL.canParse(value) && /^https?:$/.test(new URL(value).protocol) && new URL(value).origin === value,
+  ),
 );
 
-export const cidrList = textList('CIDR ranges, such as 10.0.0.0/8', isCidr);
+export const cidrList = hinted('CIDR,…', textList('CIDR ranges, such as 10.0.0.0/8', isCidr));
 
-export const hostList = textList('host names or addresses, with an optional port', (value) => {
-  return parseListenAddress(value.replace(/:\d+$/, '').concat(':1')) !== null;
-});
+export const hostList = hinted(
+  'HOST,…',
+  textList('host names or addresses, with an optional port', (value) => {
+    return parseListenAddress(value.replace(/:\d+$/, '').concat(':1')) !== null;
+  }),
+);
 
 export const portList: SettingKind<readonly number[]> = {
   // Numbers in YAML, text in flags and variables.
   schema: Type.Array(Type.Union([Type.Integer(), Type.String({ pattern: '^[1-9][0-9]{0,4}$' })])),
   allowed: 'a list of: ports from 1 to 65535',
+  hint: 'PORT,…',
   decode: (wire) => {
     const ports = (wire as readonly (number | string)[]).map(Number);
     return ports.every((port) => port >= 1 && port <= 65_535) ? [...new Set(ports)] : undefined;
@@ -180,19 +239,24 @@ export const portList: SettingKind<readonly number[]> = {
   encode: (value) => value.map(String),
 };
 
-export const headerNameList = textList('header names, or prefixes such as x-forwarded-*', (value) =>
-  /^[A-Za-z0-9_-]+\*?$/.test(value),
+export const headerNameList = hinted(
+  'NAME,…',
+  textList('header names, or prefixes such as x-forwarded-*', (value) => /^[A-Za-z0-9_-]+\*?$/.test(value)),
 );
 
-export const hostPatternList = textList('lowercase host names, or wildcards such as *.example.com', (value) => {
-  const name = value.startsWith('*.') ? value.slice(2) : value;
-  return isHostName(name) && value === value.toLowerCase();
-});
+export const hostPatternList = hinted(
+  'HOST,…',
+  textList('lowercase host names, or wildcards such as *.example.com', (value) => {
+    const name = value.startsWith('*.') ? value.slice(2) : value;
+    return isHostName(name) && value === value.toLowerCase();
+  }),
+);
 
 export function choiceList<const Choice extends string>(choices: readonly Choice[]): SettingKind<readonly Choice[]> {
   const kind = textList(choices.join(', '), (value) => choices.some((known) => known === value));
   return {
     ...kind,
+    hint: `${choices.length > 4 ? 'WORD' : choices.join('|')},…`,
     decode: (wire) => {
       const values = kind.decode(wire);
       return values === undefined || values.length === 0 ? undefined : (values as readonly Choice[]);
@@ -205,6 +269,7 @@ export function textList(allowed: string, accepts: (item: string) => boolean): S
   return {
     schema: Type.Array(Type.String()),
     allowed: `a list of: ${allowed}`,
+    hint: 'TEXT,…',
     decode: (wire) => {
       const items = wire as readonly string[];
       return items.every(accepts) ? [...new Set(items)] : undefined;
@@ -221,6 +286,7 @@ function parsedText<Value>(
   return {
     schema: Type.String(),
     allowed,
+    hint: 'TEXT',
     decode: (wire) => parse(wire as string) ?? undefined,
     encode: format,
   };

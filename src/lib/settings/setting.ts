@@ -10,6 +10,8 @@ export interface SettingKind<Value> {
   readonly schema: TSchema;
   /** The allowed values, phrased to follow "allowed:". */
   readonly allowed: string;
+  /** Stands for a value in help: `HOST:PORT`. */
+  readonly hint: string;
   /** Returns `undefined` to reject. Called with values that match the schema. */
   decode(wire: WireValue): Value | undefined;
   /** What is wrong with a rejected value, without repeating it: it follows the name of the setting in the message. */

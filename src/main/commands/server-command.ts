@@ -30,6 +30,10 @@ const SYNTAX: CommandSyntax = {
     'Starts the server. Each setting is a flag, an environment variable and a line of the YAML file: --data-dir is POSTERN_DATA_DIR and data_dir. Flags override variables, variables override the file, and the file overrides the defaults. In flags and variables, separate the items of a list with commas.',
   flags: [switchFlag('print-config', 'Print the effective settings and their sources, with secrets masked, and exit.')],
   groups: groupedSettingFlags(),
+  examples: [
+    'postern server --data-dir postern-data',
+    'postern server --config /etc/postern/server.yaml --print-config',
+  ],
   exitCodes: { 0: 'stopped', 1: 'failed', 2: INVALID_USAGE, ...SETTINGS_EXIT_CODE },
 };
 

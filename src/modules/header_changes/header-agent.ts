@@ -18,7 +18,7 @@ export function headerAgent(what: 'request' | 'response', order: number): AgentA
           name: 'add',
           example: '["x-name: value"]',
           isRepeated: true,
-          flag: { name: `${flag}-add`, hint: 'NAME: VALUE', description: `Add this header to ${what}s.` },
+          flag: { name: `${flag}-add`, hint: '"NAME: VALUE"', description: `Add this header to ${what}s.` },
         },
         {
           name: 'remove',

@@ -1,8 +1,11 @@
 import { isAbsolute } from 'node:path';
 import { declared } from '../../lib/settings/setting.ts';
-import { cidrList, text } from '../../lib/settings/setting-kinds.ts';
+import { cidrList, hinted, text } from '../../lib/settings/setting-kinds.ts';
 
-const path = text('off, or an absolute path', (value) => value === 'off' || isAbsolute(value));
+const path = hinted(
+  'PATH|off',
+  text('off, or an absolute path', (value) => value === 'off' || isAbsolute(value)),
+);
 
 /** Settings for lists of addresses, on each node. */
 export const ipRestrictionSettings = {

@@ -1,5 +1,5 @@
 import { declared, type SettingValues } from '../../lib/settings/setting.ts';
-import { cidrList, duration, hostList, integer, textList } from '../../lib/settings/setting-kinds.ts';
+import { cidrList, duration, hinted, hostList, integer, textList } from '../../lib/settings/setting-kinds.ts';
 
 const issuerList = textList('OpenID issuers, such as https://accounts.example.com', (value) => {
   return URL.canParse(value) && /^https?:$/.test(new URL(value).protocol);
@@ -25,7 +25,7 @@ export const loginSettings = {
     description:
       'Loopback, private and other special-purpose address ranges that OpenID issuers requested by agents may use, also over plain http where oidc_http_issuers allows it. Empty: https on public addresses only.',
   }),
-  oidc_unverified_email_issuers: declared(issuerList, {
+  oidc_unverified_email_issuers: declared(hinted('URL,…', issuerList), {
     default: [],
     description:
       'OpenID issuers, written as in their modules, whose email addresses are forwarded upstream even if the provider does not send "email_verified": true.',
@@ -33,7 +33,7 @@ export const loginSettings = {
   login_outage_hours: declared(duration('hours', 0, 8760), {
     default: 24,
     description:
-      'Hours a login stays valid after its last successful refresh while the provider is unavailable (no response, 429, 5xx). 0: the login ends at the first failure.',
+      'Time a login stays valid after its last successful refresh while the provider is unavailable (no response, 429, 5xx). 0: the login ends at the first failure.',
   }),
   login_attempts_per_address: declared(integer(0, 1_000_000), {
     default: 60,
@@ -58,16 +58,16 @@ export const loginSettings = {
   login_maximum_duration: declared(duration('seconds', 0, MAX_UINT32), {
     default: 2_592_000,
     description:
-      'Seconds after which people must log in again even if active, on routes whose login module has maximum_duration 0. 0: no limit.',
+      'Time after which people must log in again even if active, on routes whose login module has maximum_duration 0. 0: no limit.',
   }),
   login_inactivity_timeout: declared(duration('seconds', 0, MAX_UINT32), {
     default: 604_800,
     description:
-      'Seconds of inactivity after which people must log in again, on routes whose login module has inactivity_timeout 0. 0: no limit.',
+      'Time of inactivity after which people must log in again, on routes whose login module has inactivity_timeout 0. 0: no limit.',
   }),
   login_retention_days: declared(duration('days', 1, 3650), {
     default: 90,
-    description: 'Days after which an unused login is deleted, regardless of the settings of its module.',
+    description: 'Time after which an unused login is deleted, regardless of the settings of its module.',
   }),
 };
 

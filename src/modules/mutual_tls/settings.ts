@@ -6,7 +6,7 @@ export const mutualTlsSettings = {
   crl_refresh_seconds: declared(duration('seconds', 10, 86_400), {
     default: 3600,
     description:
-      'Seconds between two requests for the revocation list of a certificate authority with crl_url. A list that ends earlier is requested earlier, and after a failure the request is repeated sooner.',
+      'Time between two requests for the revocation list of a certificate authority with crl_url. A list that ends earlier is requested earlier, and after a failure the request is repeated sooner.',
   }),
   crl_allow_cidrs: declared(cidrList, {
     default: [],

@@ -13,6 +13,7 @@ const endpointMap: SettingKind<OauthEndpoints> = {
     additionalProperties: false,
   }),
   allowed: `a map from ${PROVIDER_NAMES.join(', ')} to authorize_url, token_url and api_url; as JSON in a flag or variable`,
+  hint: 'JSON',
   decode: (wire) => {
     if (!isJsonObject(wire)) return undefined;
     const urls = Object.values(wire).flatMap((each) => (isJsonObject(each) ? Object.values(each) : []));

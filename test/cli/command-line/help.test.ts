@@ -140,3 +140,39 @@ test('help breaks at words at 60 columns, and not in a pipe', async () => {
     );
   }
 });
+
+test('every flag with a value has a word for it in the help', () => {
+  for (const { words, syntax, subcommand } of forms) {
+    for (const { name, kind, hint } of flagsOf(syntax, subcommand))
+      assert.equal(kind !== 'switch', hint !== '', `${words.join(' ')} --${name}`);
+  }
+});
+
+const LONGEST_HELP = 160;
+
+test('no help is longer than seven screens, and --all describes what it only names', async () => {
+  for (const { words, syntax, subcommand } of forms) {
+    const short = await runCommand([...words, '--help']);
+    assert.ok(short.stdout.split('\n').length < LONGEST_HELP, words.join(' '));
+    const groups = flagGroups(syntax, subcommand).filter(({ isBrief }) => isBrief === true);
+    if (groups.length === 0) continue;
+    assert.match(short.stdout, new RegExp(`Run postern ${words[0]} --help --all for the descriptions of all flags`));
+    const whole = (await runCommand([...words, '--help', '--all'])).stdout;
+    assert.deepEqual((await runCommand(['help', ...words, '--all'])).stdout, whole);
+    const plain = whole.replaceAll(/\s+/g, ' ');
+    for (const { name, description } of groups.flatMap(({ flags }) => flags))
+      assert.ok(plain.includes(description.replaceAll(/\s+/g, ' ')), `${words.join(' ')} --${name}`);
+  }
+});
+
+test('the help of an operation shows many objects with the same fields once, and --all each of them', async () => {
+  const short = (await runCommand(['api', 'oauth', 'replace', '--help'])).stdout;
+  assert.match(short, /--provider\.PROVIDER\.client-id TEXT/);
+  assert.match(short, /PROVIDER below is one of\s+amazon, facebook/);
+  assert.match(short, /--provider\.github\.teams/);
+  assert.ok(!short.includes('--provider.gitlab.client-id'));
+  assert.ok(short.split('\n').length < 90);
+  const whole = (await runCommand(['api', 'oauth', 'replace', '--help', '--all'])).stdout;
+  assert.match(whole, /--provider\.gitlab\.client-id TEXT/);
+  assert.match(whole, /--api-url URL/);
+});

@@ -12,10 +12,10 @@ const KINDS: Readonly<Record<CommandField['kind'], FlagKind>> = {
   number: 'number',
 };
 
-/** The flags of every module that a tunnel of the protocol can have. */
-export function moduleFlags(proto: PublishedProto): readonly Flag[] {
+/** The flags of every module, or of these, that a tunnel of the protocol can have. */
+export function moduleFlags(proto: PublishedProto, isMeant: (module: string) => boolean = () => true): readonly Flag[] {
   return moduleForms()
-    .filter((form) => goesWith(form, proto))
+    .filter((form) => goesWith(form, proto) && isMeant(form.module))
     .flatMap(flagsOf);
 }
 
