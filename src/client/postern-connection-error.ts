@@ -30,7 +30,7 @@ export function networkError(origin: string, cause: unknown): PosternConnectionE
   return new PosternConnectionError('network', `cannot reach ${origin}: ${reason}`, { cause, code: codeOf(error) });
 }
 
-/** Codes of the system in words. */
+/** What codes of the system mean to a person. */
 const REASONS: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'nothing listens there',
   ENOTFOUND: 'its name does not resolve',

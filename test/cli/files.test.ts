@@ -11,7 +11,7 @@ import { operatorEnv, runCommand } from './run-command.ts';
 
 const world = await TestWorld.open({ after });
 
-test('a full disk is reported in words, by every command that writes a file, and nothing is left there', async (t) => {
+test('a full disk is reported without codes of the system by every command that writes a file, and nothing is left there', async (t) => {
   const disk = mountSmallDisk(t, 1);
   if (disk === null) {
     t.skip(MOUNTING_REFUSED);
