@@ -40,6 +40,15 @@ test('a healthy server: exit code 0, each check fine', async () => {
   await world.api('DELETE', edge);
 });
 
+test('asks the server for the addresses of its listeners, which only its flags may name', async () => {
+  const { POSTERN_EDGE_LISTEN: _1, POSTERN_EDGE_HTTP_LISTEN: _2, POSTERN_TUNNEL_LISTEN: _3, ...env } = world.env;
+  const { stdout } = await runCommand(['doctor', '--json'], { env });
+  const { findings } = JSON.parse(stdout);
+  const lines = said({ code: 0, findings }, 'listeners');
+  assert.equal(lines.length, 3);
+  for (const line of lines) assert.match(line, /^hint: \w+ has port 0/);
+});
+
 suite('api and key', () => {
   test('reports an unknown key, and one that may not read edges', async () => {
     const wrong = await world.examine([], { POSTERN_CLI_API_KEY: 'x'.repeat(40) });
@@ -325,8 +334,17 @@ suite('the text report', () => {
       assert.match(line.slice(start), /^\S/, line);
     }
     const at = lines.findIndex((line) => line.startsWith('warning  routes'));
-    assert.match(lines[at + 1] ?? '', /^ +set one: postern api backend replace --edge edghts_/);
+    // The finding takes two lines. A command stays on one, so that it can be copied.
+    assert.match(lines[at + 2] ?? '', /^ +set one: postern api backend replace --edge edghts_.* --backend-id ID$/);
     await world.api('DELETE', edge);
+  });
+
+  test('breaks lines at words on a narrow terminal', async () => {
+    const { stdout } = await runCommand(['doctor'], { env: world.env, columns: 60 });
+    const lines = stdout.trimEnd().split('\n');
+    const tooLong = lines.filter((line) => line.length > 60 && line.trim().includes(' ') && !line.includes('postern '));
+    assert.deepEqual(tooLong, []);
+    assert.match(stdout, /^ {10,}\S/m);
   });
 
   test('summarizes many fine findings in one line', async () => {

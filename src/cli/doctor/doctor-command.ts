@@ -4,6 +4,7 @@ import { PosternError } from '../../lib/errors.ts';
 import { isOn, type ParsedFlags } from '../../lib/flags.ts';
 import { clientVariable } from '../api/client-variables.ts';
 import { localAnswer, trustRootCa } from '../api/connection.ts';
+import { terminalWidth } from '../api/terminal-width.ts';
 import { createTextSource } from '../api/text-source.ts';
 import type { Command, CommandContext } from '../command.ts';
 import { type CommandSyntax, type FlagGroup, INVALID_USAGE, SETTINGS_EXIT_CODE } from '../command-syntax.ts';
@@ -53,7 +54,7 @@ export function createDoctorCommand(ports: DoctorPorts): Command {
       const parsed = parseCommand(SYNTAX, args);
       const { findings, exitCode } = await diagnosis(parsed, context, ports);
       if (isOn(parsed, 'json')) printJson(jsonReport(findings), context);
-      else for (const line of textReport(findings)) context.print(line);
+      else for (const line of textReport(findings, terminalWidth(context))) context.print(line);
       return exitCode;
     },
   };
@@ -73,6 +74,7 @@ async function diagnosis(parsed: ParsedFlags, context: CommandContext, ports: Do
   let part = 'this machine';
   const examination = {
     ...{ config, url: await urlOf(settings, context), flags: parsed.flags, context, source, ports },
+    isUnset: (name: string) => settings.sources[name] === 'default',
     onPart: (name: string) => {
       part = name;
     },

@@ -4,6 +4,7 @@ import { store } from '../../checks/store.ts';
 import type { HttpsEdge } from '../../client/generated/https-edges.ts';
 import { Resources } from '../../client/generated/resources.ts';
 import { Transport } from '../../client/transport.ts';
+import { decodeSetting } from '../../config/decode.ts';
 import type { Config } from '../../config/schema.ts';
 import { messageOf } from '../../lib/error-text.ts';
 import { fetchWith } from '../api/api-fetch.ts';
@@ -31,26 +32,31 @@ export interface Examination {
   readonly context: CommandContext;
   readonly source: TextSource;
   readonly ports: DoctorPorts;
+  /** Whether nobody set it here: a flag of the server may have. */
+  readonly isUnset: (name: string) => boolean;
   /** Called with the name of each part before it is checked. */
   readonly onPart?: (name: string) => void;
 }
 
 /** All checks, in dependency order: each needs the results of those before it. */
 export async function examine(examination: Examination): Promise<readonly Finding[]> {
-  const { config, url, ports } = examination;
-  const installation: Installation = {
-    config,
+  const { config: given, url, ports } = examination;
+  const before: Installation = {
+    config: given,
     isLocal: url === null || isOnThisMachine(url),
     nowMs: ports.nowMs(),
   };
-  const dnsZones = () => checkDnsZones(installation, { env: examination.context.env });
-  if (url !== null && installation.isLocal) trustCas(await ports.internalAuthorities(config));
+  const dnsZones = () => checkDnsZones(before, { env: examination.context.env });
+  if (url !== null && before.isLocal) trustCas(await ports.internalAuthorities(given));
   const reached = url === null ? unknownUrl() : await checkReach(url, () => ports.nowMs());
-  const findings = [...(await checkDataDir(installation, reached.isAnswering)), ...reached.findings];
+  const findings = [...(await checkDataDir(before, reached.isAnswering)), ...reached.findings];
   if (url === null || !reached.isAnswering)
-    return [...checkSettings(installation), ...findings, ...(await checkPorts(installation)), ...(await dnsZones())];
+    return [...checkSettings(before), ...findings, ...(await checkPorts(before)), ...(await dnsZones())];
   examination.onPart?.('the API and its key');
-  const answered = await withKey({ ...examination, url }, installation);
+  const access = await accessTo({ ...examination, url });
+  const config = access === null ? given : await withListeners(access.transport, examination);
+  const installation: Installation = { ...before, config };
+  const answered = access === null ? withoutKey() : await withGoodKey(access, installation);
   examination.onPart?.('listeners');
   // A server that tells about its own settings knows them best.
   const ofServer = answered.filter(({ check }) => check === settings.name);
@@ -74,16 +80,37 @@ function unknownUrl(): { readonly findings: readonly Finding[]; readonly isAnswe
   return { findings: found.list, isAnswering: false };
 }
 
-async function withKey(
-  { url, config, flags, context, source, onPart = () => {} }: Examination & { readonly url: string },
-  installation: Installation,
-): Promise<readonly Finding[]> {
+/** Null: there is no key. */
+async function accessTo(examination: Examination & { readonly url: string }): Promise<Reading | null> {
+  const { url, config, flags, context, source, onPart = () => {} } = examination;
   const env = { ...context.env, POSTERN_DATA_DIR: config.data_dir };
   const found = await findApiKey(url, { flags }, { ...context, env }, source);
   const key = found ?? (isOnThisMachine(url) ? presetKey(config) : null);
-  if (key === null) return withoutKey();
-  const transport = new Transport({ baseUrl: url, fetch: fetchWith(key), apiKey: key.key });
-  return withGoodKey({ transport, key, onPart }, installation);
+  if (key === null) return null;
+  return { transport: new Transport({ baseUrl: url, fetch: fetchWith(key), apiKey: key.key }), key, onPart };
+}
+
+const LISTENERS = ['edge_listen', 'edge_http_listen', 'tunnel_listen'];
+
+/** With the addresses at which the server listens, where nobody named others here. Without the right to read them, those of this shell count. */
+async function withListeners(
+  transport: Transport,
+  { config, isUnset }: Pick<Examination, 'config' | 'isUnset'>,
+): Promise<Config> {
+  try {
+    const { text } = await transport.send({ method: 'GET', path: '/settings' });
+    const { settings: served } = JSON.parse(text) as { readonly settings: readonly SettingInEffect[] };
+    const listeners = served.filter(({ name, value }) => LISTENERS.includes(name) && isUnset(name) && value !== null);
+    const decoded = listeners.map(({ name, value }) => [name, decodeSetting(name, value, 'the server')] as const);
+    return { ...config, ...Object.fromEntries(decoded) };
+  } catch {
+    return config;
+  }
+}
+
+interface SettingInEffect {
+  readonly name: string;
+  readonly value: unknown;
 }
 
 function withoutKey(): readonly Finding[] {

@@ -1,8 +1,12 @@
 import { type Finding, LEVELS, type Level } from '../../checks/finding.ts';
+import { wrapText } from '../../lib/text/wrap-text.ts';
 import { printable } from '../api/cell-text.ts';
 
 /** Further lines add no information: a thousand fine hosts are summarized in one line. */
 const MAX_FINE_LINES = 10;
+const MIN_TEXT = 24;
+/** A person copies it: a line break of ours would cut it. */
+const COMMAND = /\bpostern \w/;
 
 export type Counts = Readonly<Record<Level, number>>;
 
@@ -12,15 +16,22 @@ export function countByLevel(findings: readonly Finding[]): Counts {
   return counts;
 }
 
-/** For people: one line per finding, the advice below it, and a summary. */
-export function textReport(findings: readonly Finding[]): readonly string[] {
+/** For people: one line per finding, the advice below it, and a summary. `columns`: those of the terminal, which breaks lines elsewhere; null: a pipe. */
+export function textReport(findings: readonly Finding[], columns: number | null): readonly string[] {
   const shown = withoutRepetition(findings);
   const levelWidth = Math.max(...LEVELS.map((level) => level.length)) + 2;
   const checkWidth = Math.max(...shown.map(({ check }) => check.length)) + 2;
-  const lines = shown.flatMap(({ level, check, message, advice }) => [
-    `${level.padEnd(levelWidth)}${check.padEnd(checkWidth)}${printable(message)}`,
-    ...(advice === undefined ? [] : [`${' '.repeat(levelWidth + checkWidth)}${printable(advice)}`]),
-  ]);
+  const indent = levelWidth + checkWidth;
+  const room = columns === null ? Number.POSITIVE_INFINITY : Math.max(MIN_TEXT, columns - indent);
+  const lines = shown.flatMap(({ level, check, message, advice }) => {
+    const texts = [message, ...(advice === undefined ? [] : [advice])];
+    return texts
+      .flatMap((text) => (COMMAND.test(text) ? [printable(text)] : wrapText(printable(text), room)))
+      .map(
+        (text, at) =>
+          `${at === 0 ? `${level.padEnd(levelWidth)}${check.padEnd(checkWidth)}` : ' '.repeat(indent)}${text}`,
+      );
+  });
   return [...lines, '', summary(countByLevel(findings))];
 }
 

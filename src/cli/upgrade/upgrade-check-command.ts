@@ -1,6 +1,7 @@
 import { type Finding, findingsOf } from '../../checks/finding.ts';
 import { messageOf } from '../../lib/error-text.ts';
 import { isOn } from '../../lib/flags.ts';
+import { terminalWidth } from '../api/terminal-width.ts';
 import type { Command } from '../command.ts';
 import { type CommandSyntax, INVALID_USAGE, SETTINGS_EXIT_CODE } from '../command-syntax.ts';
 import { countByLevel, textReport } from '../doctor/report.ts';
@@ -46,7 +47,9 @@ export function createUpgradeCheckCommand(ports: UpgradePorts): Command {
         findings = unreadable.list;
       }
       if (isOn(parsed, 'json')) printJson(JSON.stringify(jsonOf(ports.version, store, findings)), context);
-      else for (const line of [heading(ports.version, store), '', ...textReport(findings)]) context.print(line);
+      else
+        for (const line of [heading(ports.version, store), '', ...textReport(findings, terminalWidth(context))])
+          context.print(line);
       return countByLevel(findings).problem > 0 ? 1 : 0;
     },
   };
