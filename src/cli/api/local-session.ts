@@ -55,7 +55,7 @@ export async function localSessions({ dataDir, isNamed }: DataPlace, env: Comman
     const [refused] = replies;
     if (refused?.ok === false) {
       const problem = `the server with the data directory ${dataDir} accepts no command without a key: ${refused.message}`;
-      return { sessions: [], problem };
+      return { sessions: [], problem, isStarted: true };
     }
     const problem =
       found.length > 0

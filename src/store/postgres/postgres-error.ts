@@ -66,7 +66,7 @@ function connectionProblem(error: unknown): string {
   if (error instanceof AggregateError && error.errors.length > 0)
     return [...new Set(error.errors.map(connectionProblem))].join('; ');
   const { code, address, port, hostname } = (error ?? {}) as Readonly<Record<string, unknown>>;
-  if (code === 'ECONNREFUSED' && address !== undefined) return `nothing listens at ${String(address)}:${String(port)}`;
+  if (code === 'ECONNREFUSED' && typeof address === 'string') return `nothing listens at ${address}:${String(port)}`;
   if (code === 'ENOTFOUND') return `the name ${String(hostname)} does not resolve`;
   return messageOf(error);
 }
