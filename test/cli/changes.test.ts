@@ -124,7 +124,7 @@ suite('postern changes', () => {
       [['changes', 'verify', '1'], 2, /takes no arguments/],
       [['changes', '--since', 'yesterday'], 2, /--since takes a duration such as 30d/],
       [['changes', '--limit', '0'], 2, /--limit must be a whole number/],
-      [['changes', '-o', 'xml'], 2, /--output must be table or json/],
+      [['changes', '-o', 'xml'], 2, /--output must be table, json, yaml or id/],
       [['changes', '--author', 'ana'], 1, /author_id/],
       [['confirm', 'x'], 2, /takes one revision, such as postern confirm 42/],
       [['confirm', '1', '2'], 2, /takes one revision, or none/],

@@ -95,7 +95,7 @@ export const howToPlans: Readonly<Record<string, Plan>> = {
   },
   'docs/how-to/undo-a-change.md': {
     blocks: [
-      { run: /updated ip_policy ipp_/ },
+      { run: /updated ip_policy (home|office)/ },
       { run: /description: "office" -> "home"/ },
       { run: /is undone by revision \d+/ },
       { run: /the history is intact/ },

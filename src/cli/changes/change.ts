@@ -4,8 +4,8 @@ import type { JsonObject } from '../../lib/json.ts';
 
 export interface Author {
   readonly id: string;
-  /** What people call it; absent: a server before this one. */
-  readonly name?: string;
+  /** What people call it; empty: it has no name. */
+  readonly name: string;
   readonly address: string | null;
   readonly via: string;
 }
@@ -14,8 +14,8 @@ export interface ChangedObject {
   readonly kind: string;
   readonly module?: string;
   readonly id: string;
-  /** Absent: a server before this one. */
-  readonly name?: string;
+  /** What people call it; empty: it has no name. */
+  readonly name: string;
   readonly change: 'created' | 'updated' | 'deleted';
 }
 
@@ -56,12 +56,12 @@ export async function readChange(
   return { text, change: JSON.parse(text) as Change<ChangedDocument> };
 }
 
-export function authorText({ id, name = '' }: Author): string {
+export function authorText({ id, name }: Author): string {
   return [name, id].find((text) => text !== '') ?? 'server';
 }
 
 /** By its name where it has one. */
-export function namedText({ kind, module, id, name = '' }: ChangedObject): string {
+export function namedText({ kind, module, id, name }: ChangedObject): string {
   const called = `${kind} ${name === '' ? id : name}`;
   return module === undefined ? called : `${module} of ${called}`;
 }

@@ -53,7 +53,7 @@ function dial(path: string): Promise<Socket | null> {
 /** The answer of a server, whose socket is closed then. Null: none in time. */
 export async function answerFrom(socket: Socket, request: object, withinMs: number): Promise<string | null> {
   const lines = createInterface({ input: socket });
-  // Whoever reads the lines of a socket that is only destroyed waits forever.
+  // The lines of a socket that is only destroyed never end.
   const timer = setTimeout(() => lines.close(), withinMs);
   try {
     socket.write(`${JSON.stringify(request)}\n`);
