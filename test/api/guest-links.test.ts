@@ -92,7 +92,7 @@ suite('guest links', () => {
     ],
     ['no browser', { max_browsers: 0 }, '/max_browsers', /1/],
     ['too many browsers', { max_browsers: 1001 }, '/max_browsers', /1000/],
-    ['half a browser', { max_browsers: 1.5 }, '/max_browsers', /integer/],
+    ['half a browser', { max_browsers: 1.5 }, '/max_browsers', /whole number/],
     ['an e-mail without "@"', { email: 'ana' }, '/email', /./],
     ['an e-mail with a line break', { email: 'a@b\nc' }, '/email', /./],
     ['used_by', { used_by: [] }, '/used_by', /./],

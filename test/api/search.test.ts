@@ -123,8 +123,8 @@ test('postern search prints one line per match', async () => {
   const env = operatorEnv(world);
   const found = await runCommand(['search', 'shop.example.com/admin'], { env });
   const [head = '', line = ''] = found.stdout.split('\n');
-  assert.deepEqual([found.code, head.split(/ {2,}/)], [0, ['ID', 'KIND', 'TITLE', 'MATCHED']]);
-  assert.deepEqual(line.split(/ {2,}/), [route, 'https_edge_route', 'shop.example.com/admin', 'match']);
+  assert.deepEqual([found.code, head.split(/ {2,}/)], [0, ['TITLE', 'KIND', 'MATCHED', 'ID']]);
+  assert.deepEqual(line.split(/ {2,}/), ['shop.example.com/admin', 'https_edge_route', 'match', route]);
   assert.equal((await runCommand(['search', '/admin', '-o', 'id'], { env })).stdout, `${route}\n`);
   const json = await runCommand(['search', 'docs.example.com', '-o', 'json'], { env });
   assert.equal(JSON.parse(json.stdout).results[0].id, domain);
