@@ -49,7 +49,7 @@ const CASES: readonly (readonly [string, string, RegExp])[] = [
     /^0.yaml:4: ip_policies > "a" > __proto__ is not a known field/,
   ],
   ['a missing field', 'version: 1\nbackends:\n  a: {kind: static}', /^0.yaml:3: backends > "a" > address is required/],
-  ['a wrong type', route('compression: {enabled: 1}'), /^0.yaml:6: .*"\/" > compression.enabled must be boolean/],
+  ['a wrong type', route('compression: {enabled: 1}'), /^0.yaml:6: .*"\/" > compression.enabled must be true or false/],
   [
     'a module without a value',
     route('compression:'),

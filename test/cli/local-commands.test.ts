@@ -347,7 +347,7 @@ suite('a token for local commands', () => {
     await once(server, 'listening');
     t.after(() => server.close());
     const { port } = server.address() as { port: number };
-    const send = fetchWith({ key: 'old', source: 'x', renew: async () => 'new' });
+    const send = fetchWith({ key: 'old', source: 'x', renew: async () => ['of-the-old-process', 'new'] });
     const init = {
       method: 'GET',
       headers: { authorization: 'Bearer old' },
@@ -359,6 +359,6 @@ suite('a token for local commands', () => {
       answers.map(({ status }) => status),
       [200, 200],
     );
-    assert.deepEqual(seen, ['Bearer old', 'Bearer new', 'Bearer new']);
+    assert.deepEqual(seen, ['Bearer old', 'Bearer of-the-old-process', 'Bearer new', 'Bearer new']);
   });
 });

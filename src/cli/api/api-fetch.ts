@@ -19,19 +19,22 @@ export const apiFetch: Fetch = async (url, { body, headers, method, signal }) =>
   return fetched(response);
 };
 
-/** With another token once the one of `apiKey` is rejected, where it can be renewed. */
+/** With another token once the one of `apiKey` is rejected, where it can be renewed: the first that is accepted. */
 export function fetchWith({ renew }: ApiKey): Fetch {
   if (renew === undefined) return apiFetch;
   let current: string | null = null;
-  const withCurrent = (headers: Readonly<Record<string, string>>): Record<string, string> =>
-    current === null ? headers : { ...headers, authorization: `Bearer ${current}` };
+  const withToken = (headers: Readonly<Record<string, string>>, token: string | null): Record<string, string> =>
+    token === null ? headers : { ...headers, authorization: `Bearer ${token}` };
   return async (url, init) => {
-    const answer = await apiFetch(url, { ...init, headers: withCurrent(init.headers) });
+    const answer = await apiFetch(url, { ...init, headers: withToken(init.headers, current) });
     if (answer.status !== UNAUTHENTICATED) return answer;
-    const next = await renew();
-    if (next === null) return answer;
-    current = next;
-    return apiFetch(url, { ...init, headers: withCurrent(init.headers) });
+    for (const next of await renew()) {
+      const again = await apiFetch(url, { ...init, headers: withToken(init.headers, next) });
+      if (again.status === UNAUTHENTICATED) continue;
+      current = next;
+      return again;
+    }
+    return answer;
   };
 }
 

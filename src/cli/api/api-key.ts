@@ -5,7 +5,7 @@ export interface ApiKey {
   /** Where it came from, for messages. */
   readonly source: string;
   /** For a token that ends while a command runs. Null: there is no other one. */
-  readonly renew?: () => Promise<string | null>;
+  readonly renew?: () => Promise<readonly string[]>;
 }
 
 /** The key that the settings of a server give it; null: they name none. */

@@ -69,16 +69,19 @@ export async function localSessions({ dataDir, isNamed }: DataPlace, env: Comman
 
 function sessionOf(
   { url, token, name }: Extract<LocalSessionReply, { ok: true }>,
-  renew: () => Promise<string | null>,
+  renew: () => Promise<readonly string[]>,
 ): LocalSession {
   return { url, name, apiKey: { key: token, source: `the server on this machine (as ${name})`, renew } };
 }
 
-/** A command may run longer than its token, and the server may hand over to another process meanwhile. */
-async function renewed(dataDir: string, url: string): Promise<string | null> {
+/**
+ * A command may run longer than its token, and the server may hand over to another process meanwhile. Until the old
+ * process has drained, both answer, each with a token that only it accepts.
+ */
+async function renewed(dataDir: string, url: string): Promise<readonly string[]> {
   const found = (await openSockets(controlDirectory(dataDir), null).catch(() => null)) ?? [];
   const replies = await Promise.all(found.map(({ socket }) => replyOf(socket)));
-  return replies.filter((reply) => reply?.ok === true).find((reply) => reply.url === url)?.token ?? null;
+  return replies.flatMap((reply) => (reply?.ok === true && reply.url === url ? [reply.token] : []));
 }
 
 /** Root in a folder of somebody else, who could have put a server of their own there. */

@@ -64,9 +64,9 @@ const nested = (depth: number): string => `${'('.repeat(depth)}obj.enabled${')'.
 
 /** With the character at which the problem starts. */
 const REJECTED: Readonly<Record<string, readonly [position: number, says: RegExp]>> = {
-  '': [1, /EOF/],
-  'obj.': [5, /EOF/],
-  'obj.port == ': [13, /EOF/],
+  '': [1, /ends too early/],
+  'obj.': [5, /ends too early/],
+  'obj.port == ': [13, /ends too early/],
   'obj.id == "open': [11, /./],
   'id == "x"': [1, /start with "obj\."/],
   'obj.idd == "x"': [1, /"idd" is not a field.*Did you mean "id"/],

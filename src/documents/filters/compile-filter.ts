@@ -38,5 +38,5 @@ function parse(loaded: FilterLanguage, text: string): ParsedFilter {
 
 /** The parser names the end of the text by its token. */
 function inWords(problem: string): string {
-  return problem === 'Unexpected token: EOF' ? 'the expression ends too early' : problem;
+  return problem.endsWith(' EOF') ? 'the expression ends too early' : problem;
 }
