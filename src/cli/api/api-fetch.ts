@@ -1,4 +1,5 @@
 import type { IncomingMessage, RequestOptions } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import type { Fetch, FetchedResponse } from '../../client/transport.ts';
 import { request as httpRequest } from '../../lib/http/node-http.ts';
@@ -19,6 +20,10 @@ export const apiFetch: Fetch = async (url, { body, headers, method, signal }) =>
   return fetched(response);
 };
 
+/** A process that takes over serves the API a little earlier than it gives out tokens. */
+const RENEW_WITHIN_MS = 3_000;
+const ASK_AGAIN_MS = 50;
+
 /** With another token once the one of `apiKey` is rejected, where it can be renewed: the first that is accepted. */
 export function fetchWith({ renew }: ApiKey): Fetch {
   if (renew === undefined) return apiFetch;
@@ -28,11 +33,17 @@ export function fetchWith({ renew }: ApiKey): Fetch {
   return async (url, init) => {
     const answer = await apiFetch(url, { ...init, headers: withToken(init.headers, current) });
     if (answer.status !== UNAUTHENTICATED) return answer;
-    for (const next of await renew()) {
-      const again = await apiFetch(url, { ...init, headers: withToken(init.headers, next) });
-      if (again.status === UNAUTHENTICATED) continue;
-      current = next;
-      return again;
+    for (
+      const deadline = performance.now() + RENEW_WITHIN_MS;
+      performance.now() < deadline;
+      await sleep(ASK_AGAIN_MS)
+    ) {
+      for (const next of await renew()) {
+        const again = await apiFetch(url, { ...init, headers: withToken(init.headers, next) });
+        if (again.status === UNAUTHENTICATED) continue;
+        current = next;
+        return again;
+      }
     }
     return answer;
   };
