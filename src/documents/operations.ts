@@ -145,6 +145,9 @@ function resourceOperations(compiled: CompiledResource, documents: Documents): r
 }
 
 /** What every update does. */
+/** What the field of a module says in a document that has none. */
+export const UNSET_MODULE = 'Null if not set.';
+
 export const UPDATE_RULE =
   'Changes only the fields in the request; null counts as absent. A module in the request is replaced as a whole. DELETE of the module removes it.';
 
@@ -186,7 +189,7 @@ function readSchema(compiled: CompiledResource): TObject {
     properties[name] = Type.Null({ description: 'Always null. May be sent back empty.' });
   for (const module of compiled.modules) {
     properties[module.module.name] = Type.Union([moduleReadSchema(module), Type.Null()], {
-      description: `${module.module.description} Null if not set.`,
+      description: `${module.module.description} ${UNSET_MODULE}`,
     });
   }
   for (const child of compiled.inlineChildren) {

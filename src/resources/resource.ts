@@ -279,7 +279,7 @@ export const describedFields = {
   }),
 } satisfies TProperties;
 
-export const timestamp = (description: string): TSchema =>
-  Type.String({ format: 'date-time', description: `${description} RFC 3339, UTC.` });
+/** Every page about the API says once that times are in RFC 3339, in UTC. */
+export const timestamp = (description: string): TSchema => Type.String({ format: 'date-time', description });
 
 export type StoredConfig = Readonly<Record<string, JsonValue>>;

@@ -212,10 +212,11 @@ function check(each: DocumentedOperation, answer: ApiAnswer, status: number): vo
   assert.match(answer.headers.get('postern-operation-id') ?? '', /^op_/, each.id);
   const promised = Object.keys(response.headers ?? {})
     .map((header) => header.toLowerCase())
-    // Reads share the response of writes and of creates, and the response "default" has the headers of several statuses.
+    // Reads share the response of writes, and the response "default" has the headers of several statuses.
     .filter((header) => header !== 'postern-revision' || each.method !== 'GET')
-    .filter((header) => header !== 'location' || status === 201)
     .filter((header) => isListed || answer.headers.has(header));
+  // The introduction says it of every 201.
+  if (status === 201) promised.push('location');
   // These headers are present only if there is something to report.
   for (const header of ['postern-problem', 'postern-warning']) {
     const at = promised.indexOf(header);

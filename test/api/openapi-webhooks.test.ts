@@ -37,7 +37,7 @@ suite('webhooks of the document', () => {
       const change = /^(.+ was ).*\b(\w+)\.$/.exec(description) ?? [];
       const isSaid = text.includes(`- \`${type}\`: ${description}\n`) || text.startsWith(`${description}\n\n`);
       assert.ok(isSaid || (text.startsWith(change[1] ?? '-') && text.includes(change[2] ?? '-')), text);
-      assert.ok(text.endsWith(`Subscribing needs the scope ${scope}.`), text);
+      assert.ok(text.endsWith(`Scope: ${scope}.`), text);
     }
   });
 

@@ -20,15 +20,14 @@ export function generate(): Promise<Map<string, string>> {
   return Promise.resolve(new Map([['openapi.json', printed(document)]]));
 }
 
-/** A line for each operation and each component: a third of the size with all line breaks, and a change shows its lines. */
+/** A line for each operation and each component, so that a change shows its lines, and no other white space. */
 function printed(document: object): string {
   const section = (value: object, depth: number): string => {
-    const indent = ' '.repeat(depth);
     const lines = Object.entries(value).map(([key, part]: [string, unknown]) => {
       const isDeeper = depth < LINE_DEPTH && typeof part === 'object' && part !== null && !Array.isArray(part);
-      return `${indent}${JSON.stringify(key)}:${isDeeper ? section(part, depth + 1) : JSON.stringify(part)}`;
+      return `${JSON.stringify(key)}:${isDeeper ? section(part, depth + 1) : JSON.stringify(part)}`;
     });
-    return lines.length === 0 ? '{}' : `{\n${lines.join(',\n')}\n${' '.repeat(depth - 1)}}`;
+    return lines.length === 0 ? '{}' : `{\n${lines.join(',\n')}\n}`;
   };
   return `${section(document, 1)}\n`;
 }

@@ -21,6 +21,7 @@ const COMMON_ERRORS: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'ERR_POSTERN_UNKNOWN_REFERENCE',
   'ERR_POSTERN_CHANGE_PENDING',
   'ERR_POSTERN_PRECONDITION_FAILED',
+  'ERR_POSTERN_IDEMPOTENCY_MISMATCH',
   'ERR_POSTERN_TOO_MANY_CONFLICTS',
   'ERR_POSTERN_BODY_TOO_LARGE',
   'ERR_POSTERN_CONTENT_TYPE',
@@ -83,8 +84,8 @@ const errorSchema: JsonObject = {
 };
 
 /**
- * Error responses as components. Equal sets of codes share one response: a single code gives it its name, a larger set
- * takes the name of the first operation that has it.
+ * Error responses as components. Equal sets of codes share one response: a single code gives it its name, such as
+ * IdempotencyMismatch; a larger set takes the name of the first operation that has it, such as HttpsEdgesCreate409.
  */
 export class ErrorResponses {
   readonly #rows: ErrorRows;
@@ -131,7 +132,8 @@ export class ErrorResponses {
     const key = codes.join(' ');
     const known = this.#nameByCodes.get(key);
     if (known !== undefined) return known;
-    const name = codes.length === 1 ? key : `${operationId}.${status}`;
+    const name =
+      codes.length === 1 ? nameOf(key.replace(/^ERR_POSTERN_/, '').toLowerCase()) : `${nameOf(operationId)}${status}`;
     this.#nameByCodes.set(key, name);
     this.#named.set(name, errorResponse(status, codes, this.#rows));
     return name;
@@ -152,14 +154,15 @@ function errorResponse(status: number | null, codes: readonly ErrorCode[], rows:
       [JSON_TYPE]: {
         schema: {
           $ref: '#/components/schemas/Error',
-          properties: {
-            error_code: { type: 'string', enum: codes },
-            ...(status !== null && { status_code: { type: 'integer', const: status } }),
-          },
+          properties: { error_code: { type: 'string', enum: codes } },
         },
       },
     },
   };
+}
+
+function nameOf(words: string): string {
+  return words.replaceAll(/(?:^|[._])([a-z])/g, (_match, letter: string) => letter.toUpperCase());
 }
 
 function firstSentence(text: string): string {

@@ -8,11 +8,6 @@ export const responseHeaders: Readonly<Record<string, HeaderObject>> = {
     schema: { type: 'string' },
     example: '"12"',
   },
-  Location: {
-    description: 'With 201: URL of what was created, the same as its `uri`.',
-    schema: { type: 'string', format: 'uri' },
-    example: 'http://127.0.0.1:7080/ip_policies/ipp_2zXAMPLE0000000000000000000',
-  },
   'Postern-Revision': {
     description:
       'With the response to a write: revision of the configuration that includes it. The edge of the same process already applies it.',
@@ -89,7 +84,7 @@ export function canBeNotModified(
   return isModule || resource.type !== 'configuration' || resource.live === undefined;
 }
 
-/** Responses on paths that accept a condition document the ETag that it needs; so do creates. */
+/** Responses on paths that accept a condition document the ETag that it needs; so do creates. The introduction names the `Location` of a 201. */
 export function responseHeadersOf(
   operation: Operation,
   subject: Subject,
@@ -98,7 +93,6 @@ export function responseHeadersOf(
   const isTagged = conditionalPaths.has(operation.path) || operation.isIdempotentByKey === true;
   return {
     ...(isTagged && operation.success.schema !== null && headerRef('ETag')),
-    ...(operation.success.status === 201 && operation.success.schema !== null && headerRef('Location')),
     ...(isConfigurationWrite(operation, subject) && headerRef('Postern-Revision')),
     ...(showsProblems(operation, subject) && headerRef('Postern-Problem')),
     ...(showsWarnings(operation, subject) && headerRef('Postern-Warning')),

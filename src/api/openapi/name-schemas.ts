@@ -1,4 +1,5 @@
 import type { TSchema } from 'typebox';
+import { UNSET_MODULE } from '../../documents/operations.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import { refSchema } from '../../lib/schema/annotations.ts';
 import { fieldSetBy, schemaSetBy } from '../../lib/schema/body-fields.ts';
@@ -51,15 +52,29 @@ export function withoutRepeatedDescriptions(
   schemas: Readonly<Record<string, JsonObject>>,
   subjects: ReadonlyMap<string, Subject>,
 ): Readonly<Record<string, JsonObject>> {
-  const modules = new Set([...subjects.values()].filter(({ isModule }) => isModule).map((each) => each.schemaName));
+  const allModules = [...subjects.values()].filter(({ isModule }) => isModule);
+  const modules = new Set(allModules.map((each) => each.schemaName));
+  const saidByTags = new Set(allModules.map(({ description }) => `${description} ${UNSET_MODULE}`));
   const shortened = Object.entries(schemas).map(([name, schema]): [string, JsonObject] => {
     const resource = schemaSetBy(name, schemas);
-    if (resource === undefined) return [name, modules.has(name) ? withoutRepeated(schema, schema) : schema];
+    if (resource === undefined)
+      return [name, modules.has(name) ? withoutRepeated(schema, schema) : withoutTexts(schema, saidByTags)];
     const fields = Object.entries((schema['properties'] ?? {}) as Readonly<Record<string, JsonObject>>);
     const properties = fields.map(([field, own]) => [field, withoutRepeated(own, fieldSetBy(field, own, resource))]);
     return [name, { ...withoutRepeated(schema, resource), properties: Object.fromEntries(properties) as JsonObject }];
   });
   return Object.fromEntries(shortened);
+}
+
+/** Fields for modules say only that they may be null. */
+function withoutTexts(schema: JsonObject, texts: ReadonlySet<string>): JsonObject {
+  const fields = Object.entries((schema['properties'] ?? {}) as Readonly<Record<string, JsonObject>>);
+  if (!fields.some(([, { description }]) => texts.has(description as string))) return schema;
+  const properties = fields.map(([name, field]) => [
+    name,
+    texts.has(field['description'] as string) ? { ...field, description: UNSET_MODULE } : field,
+  ]);
+  return { ...schema, properties: Object.fromEntries(properties) as JsonObject };
 }
 
 function withoutRepeated(schema: JsonObject, other: JsonObject | undefined): JsonObject {

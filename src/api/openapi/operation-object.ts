@@ -28,7 +28,7 @@ export interface OperationContext extends ExampleContext {
   readonly conditionalPaths: ReadonlySet<string>;
 }
 
-/** Responses with one named schema, and with the same headers but those that writes and creates add, are one component. */
+/** Responses with one named schema, and with the same headers but the one that writes add, are one component. */
 export class SuccessResponses {
   readonly #named = new Map<string, ResponseObject>();
 
@@ -49,11 +49,9 @@ export class SuccessResponses {
   }
 }
 
-/** Their descriptions say which responses have them. */
-const SOMETIMES = new Set(['Postern-Revision', 'Location']);
-
+/** The description of the revision says which responses have it. */
 function ownHeaders(headers: object): readonly string[] {
-  return Object.keys(headers).filter((name) => !SOMETIMES.has(name));
+  return Object.keys(headers).filter((name) => name !== 'Postern-Revision');
 }
 
 export const SECURITY_SCHEME = 'api_key';
@@ -98,7 +96,9 @@ const ANY_BEFORE_ID: JsonObject = {
 function ownDescription({ description = '' }: Operation, subject: Subject): { readonly description?: string } {
   const isOfSubject = description.startsWith(subject.description);
   const own = isOfSubject ? description.slice(subject.description.length).trimStart() : description;
-  return own === '' || commonRules.has(own) ? {} : { description: own };
+  const rule = [...commonRules].find((each) => own.endsWith(each)) ?? '';
+  const rest = own.slice(0, own.length - rule.length).trimEnd();
+  return rest === '' ? {} : { description: rest };
 }
 
 function queryParameters(operation: Operation): readonly ParameterObject[] {

@@ -202,10 +202,10 @@ function shapeOf(thing: object): string {
   return canonicalJson(JSON.parse(JSON.stringify(thing)) as JsonValue);
 }
 
-/** A path parameter is named after the kind of its id, which is the prefix of its example. */
+/** A path parameter is named after the kind of its id: EdgeId for `edge_id`, and TunnelSessionId for `id` of a tunnel session. */
 function nameOfParameter({ name, description }: ParameterObject): string {
-  const kind = /^Id of the ([\w -]+)\.$/.exec(description)?.[1];
-  return kind === undefined ? pascalCase(name) : pascalCase(`${kind} ${name}`);
+  const kind = /^Id of the ([\w -]+?)(?: of an [\w -]+)?\.$/.exec(description)?.[1];
+  return kind === undefined || name !== 'id' ? pascalCase(name) : pascalCase(`${kind} ${name}`);
 }
 
 /** "The resource is deleted." as `ResourceDeleted`. */

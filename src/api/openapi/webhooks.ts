@@ -38,7 +38,8 @@ export function webhooksOf(
   });
   context.components.add(ANY_EVENT, Type.Union(schemas.map((each) => Type.Unsafe(each))), {
     isReusable: false,
-    description: 'Any event: `event_type` says which it is, and `object` is what it is about.',
+    description:
+      'Any event: `event_type` says which it is, and `object` is what it is about. `Scope` in the description of an event is the scope that subscribing to it needs.',
   });
   return { event: { post: webhook } };
 }
@@ -55,7 +56,7 @@ function descriptionOf(types: readonly EventType[]): string {
     subjects.size === 1 && subject !== undefined
       ? `${subject}${changes.map((change) => change?.[2]).join(' or ')}.`
       : types.map(({ type, description }) => `${types.length > 1 ? `- \`${type}\`: ` : ''}${description}`).join('\n');
-  return `${text}\n\nSubscribing needs the scope ${scope}.`;
+  return `${text}\n\nScope: ${scope}.`;
 }
 
 const webhookHeaders: readonly ParameterObject[] = [

@@ -204,7 +204,7 @@ export interface AccessModuleReviewAnswer {
     readonly application_user: Ref;
     /** Email address from the provider. */
     readonly email: string;
-    /** When the person was last active on the edge. RFC 3339, UTC. */
+    /** When the person was last active on the edge. */
     readonly last_active: string;
     /** Whether the rules let the person in. */
     readonly allowed: boolean;
@@ -229,7 +229,7 @@ export interface AccessModuleReviewProposedAnswer {
     readonly application_user: Ref;
     /** Email address from the provider. */
     readonly email: string;
-    /** When the person was last active on the edge. RFC 3339, UTC. */
+    /** When the person was last active on the edge. */
     readonly last_active: string;
     /** Whether the rules let the person in. */
     readonly allowed: boolean;

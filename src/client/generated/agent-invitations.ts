@@ -9,7 +9,7 @@ export interface AgentInvitation {
   readonly id: string;
   /** URI of the resource. */
   readonly uri: string;
-  /** When it was created. RFC 3339, UTC. */
+  /** When it was created. */
   readonly created_at: string;
   /** Free text for your own use; at most 255 characters. */
   readonly description: string;
@@ -22,7 +22,7 @@ export interface AgentInvitation {
    * tunnel_names, or with its own host. It cannot be changed later.
    */
   readonly gateway: string;
-  /** When the invitation ends: ten minutes after its creation. RFC 3339, UTC. */
+  /** When the invitation ends: ten minutes after its creation. */
   readonly expires_at: string;
   /**
    * SHA-256 of the CA certificate that signs the gateway's certificate, in hex. Null: the gateway has a

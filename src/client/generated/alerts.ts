@@ -19,7 +19,7 @@ export interface Alert {
   readonly advice: string;
   /** Name of the node that raised it. */
   readonly node: string;
-  /** When it was raised. RFC 3339, UTC. */
+  /** When it was raised. */
   readonly raised_at: string;
   /** "dismissed": somebody has dismissed it; it ends with its cause. "resolved" only in the event that reports it. */
   readonly status: 'raised' | 'dismissed' | 'resolved';

@@ -24,9 +24,9 @@ export interface AppSession {
   };
   /** The person. */
   readonly application_user: Ref;
-  /** When the person logged in. RFC 3339, UTC. */
+  /** When the person logged in. */
   readonly created_at: string;
-  /** When the session was last used. RFC 3339, UTC. */
+  /** When the session was last used. */
   readonly last_active: string;
   /** When the session expires; null if it has no limit. */
   readonly expires_at: string | null;

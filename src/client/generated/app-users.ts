@@ -24,11 +24,11 @@ export interface AppUser {
   readonly email: string;
   /** Full name from the provider, as of the last login. */
   readonly name: string;
-  /** When the person first logged in. RFC 3339, UTC. */
+  /** When the person first logged in. */
   readonly created_at: string;
-  /** When the person was last active. RFC 3339, UTC. */
+  /** When the person was last active. */
   readonly last_active: string;
-  /** When the person last logged in. RFC 3339, UTC. */
+  /** When the person last logged in. */
   readonly last_login: string;
 }
 

@@ -9,7 +9,7 @@ export interface CertificateAuthority {
   readonly id: string;
   /** URI of the resource. */
   readonly uri: string;
-  /** When it was created. RFC 3339, UTC. */
+  /** When it was created. */
   readonly created_at: string;
   /** Free text for your own use; at most 255 characters. */
   readonly description: string;
@@ -36,9 +36,9 @@ export interface CertificateAuthority {
   readonly crl_url: string;
   /** Common name of the certificate's subject. */
   readonly subject_common_name: string;
-  /** When the certificate becomes valid. RFC 3339, UTC. */
+  /** When the certificate becomes valid. */
   readonly not_before: string;
-  /** When the certificate expires. RFC 3339, UTC. */
+  /** When the certificate expires. */
   readonly not_after: string;
   /** Key usages of the certificate. */
   readonly key_usages: readonly string[];
@@ -49,15 +49,15 @@ export interface CertificateAuthority {
    * "not_yet_valid" or "missing"; "off" if crl_mode is "off".
    */
   readonly crl_status: 'off' | 'current' | 'stale' | 'not_yet_valid' | 'missing';
-  /** When the newest list was issued (thisUpdate). RFC 3339, UTC; null without a list. */
+  /** When the newest list was issued (thisUpdate); null without a list. */
   readonly crl_updated_at: string | null;
-  /** When the next list is due and this one becomes stale (nextUpdate). RFC 3339, UTC; null without a list. */
+  /** When the next list is due and this one becomes stale (nextUpdate); null without a list. */
   readonly crl_next_update: string | null;
   /** Number of the list, in decimal; null if it has none. */
   readonly crl_number: string | null;
   /** How many certificates the list revokes. */
   readonly crl_entry_count: number;
-  /** When crl_url last responded with a usable list. RFC 3339, UTC; null if it never did. */
+  /** When crl_url last responded with a usable list; null if it never did. */
   readonly crl_fetched_at: string | null;
   /** Why the last request to crl_url failed; null if it succeeded. The list in use stays in use. */
   readonly crl_error: string | null;

@@ -7,7 +7,7 @@ import { ResourceClient } from '../resource-client.ts';
 export interface Change {
   /** Revision of the change, as in Postern-Revision. */
   readonly revision: number;
-  /** When it was made. RFC 3339, UTC. */
+  /** When it was made. */
   readonly at: string;
   /** Who made the change. */
   readonly author: {
@@ -71,7 +71,7 @@ export interface ChangePage {
   readonly changes: readonly {
     /** Revision of the change, as in Postern-Revision. */
     readonly revision: number;
-    /** When it was made. RFC 3339, UTC. */
+    /** When it was made. */
     readonly at: string;
     /** Who made the change. */
     readonly author: {
@@ -131,7 +131,7 @@ export interface ChangePage {
   readonly pending: {
     /** Revision of the change. */
     readonly revision: number;
-    /** The server reverts the change at this time, unless it is confirmed before. RFC 3339, UTC. */
+    /** The server reverts the change at this time, unless it is confirmed before. */
     readonly confirm_by: string;
     /** POST to this URI confirms it. */
     readonly confirm_uri: string;
@@ -141,9 +141,9 @@ export interface ChangePage {
 export interface ChangeQuery extends PageQuery {
   /** Only changes before this revision. */
   readonly before_revision?: number | undefined;
-  /** Only changes at or after this time. RFC 3339, UTC. */
+  /** Only changes at or after this time. */
   readonly since?: string | undefined;
-  /** Only changes before this time. RFC 3339, UTC. */
+  /** Only changes before this time. */
   readonly until?: string | undefined;
   /** Only changes by this API key. An id: "ak_" and 27 letters and digits. */
   readonly author_id?: string | undefined;

@@ -25,7 +25,7 @@ export interface ChangesetCreated {
   readonly pending: {
     /** Revision of the change. */
     readonly revision: number;
-    /** The server reverts the change at this time, unless it is confirmed before. RFC 3339, UTC. */
+    /** The server reverts the change at this time, unless it is confirmed before. */
     readonly confirm_by: string;
     /** POST to this URI confirms it. */
     readonly confirm_uri: string;

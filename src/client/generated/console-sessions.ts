@@ -29,11 +29,11 @@ export interface ConsoleSession {
   readonly address: string;
   /** User-Agent header at the login. */
   readonly user_agent: string;
-  /** When the session began. RFC 3339, UTC. */
+  /** When the session began. */
   readonly created_at: string;
-  /** When the session was last used, within five minutes. RFC 3339, UTC. */
+  /** When the session was last used, within five minutes. */
   readonly last_used_at: string;
-  /** When the session ends if it is not used again. RFC 3339, UTC. */
+  /** When the session ends if it is not used again. */
   readonly expires_at: string;
 }
 

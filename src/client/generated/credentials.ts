@@ -9,7 +9,7 @@ export interface Credential {
   readonly id: string;
   /** URI of the resource. */
   readonly uri: string;
-  /** When it was created. RFC 3339, UTC. */
+  /** When it was created. */
   readonly created_at: string;
   /** Free text for your own use; at most 255 characters. */
   readonly description: string;

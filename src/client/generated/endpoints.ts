@@ -12,9 +12,9 @@ export interface Endpoint {
   readonly uri: string;
   /** Region that serves the endpoint. */
   readonly region: string;
-  /** When the endpoint started, or when its edge was created. RFC 3339, UTC. */
+  /** When the endpoint started, or when its edge was created. */
   readonly created_at: string;
-  /** When the endpoint last changed. For an edge, when the edge was created. RFC 3339, UTC. */
+  /** When the endpoint last changed. For an edge, when the edge was created. */
   readonly updated_at: string;
   /** Public URL of the endpoint. */
   readonly public_url: string;

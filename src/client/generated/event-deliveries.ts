@@ -10,7 +10,7 @@ export interface EventDelivery {
   readonly id: string;
   /** URI of the resource. */
   readonly uri: string;
-  /** When the event was queued for the destination. RFC 3339, UTC. */
+  /** When the event was queued for the destination. */
   readonly created_at: string;
   /** The subscription that requested the event. */
   readonly subscription: Ref;
@@ -28,7 +28,7 @@ export interface EventDelivery {
   readonly state: 'pending' | 'delivered' | 'dead' | 'cancelled';
   /** The latest attempts, at most 50, oldest first. */
   readonly attempts: readonly {
-    /** When the attempt started. RFC 3339, UTC. */
+    /** When the attempt started. */
     readonly at: string;
     /** HTTP status of the response; null if there was none. */
     readonly status: number | null;

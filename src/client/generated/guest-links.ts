@@ -9,7 +9,7 @@ export interface GuestLink {
   readonly id: string;
   /** URI of the resource. */
   readonly uri: string;
-  /** When it was created. RFC 3339, UTC. */
+  /** When it was created. */
   readonly created_at: string;
   /** Free text for your own use; at most 255 characters. */
   readonly description: string;
@@ -36,7 +36,7 @@ export interface GuestLink {
   readonly used_by: readonly {
     /** Id of the login session of that browser, starting with "as_". */
     readonly session: string;
-    /** When the link was redeemed. RFC 3339, UTC. */
+    /** When the link was redeemed. */
     readonly at: string;
     /** Client address of the guest. */
     readonly ip_address: string;

@@ -49,7 +49,7 @@ export interface HttpsEdgeRoute {
   readonly id: string;
   /** URI of the resource. */
   readonly uri: string;
-  /** When it was created. RFC 3339, UTC. */
+  /** When it was created. */
   readonly created_at: string;
   /** Id of the https edge that it belongs to. */
   readonly edge_id: string;

@@ -10,7 +10,7 @@ export interface IpPolicyList {
   readonly id: string;
   /** URI of the resource. */
   readonly uri: string;
-  /** When it was created. RFC 3339, UTC. */
+  /** When it was created. */
   readonly created_at: string;
   /** Free text for your own use; at most 255 characters. */
   readonly description: string;
@@ -54,12 +54,9 @@ export interface IpPolicyList {
   readonly entries: number;
   /** Lines of the list that are neither entries nor comments. */
   readonly skipped_lines: number;
-  /** When the entries in use were read. RFC 3339, UTC; null if the list was never loaded. */
+  /** When the entries in use were read; null if the list was never loaded. */
   readonly loaded_at: string | null;
-  /**
-   * When the source was last read without an error, also if it was unchanged. RFC 3339, UTC; null if not since the
-   * start.
-   */
+  /** When the source was last read without an error, also if it was unchanged; null if not since the start. */
   readonly checked_at: string | null;
   /** Why the last attempt failed, without the content of the list; null if it succeeded. */
   readonly error: string | null;
@@ -152,12 +149,9 @@ export interface IpPolicyListRefreshAnswer {
   readonly entries: number;
   /** Lines of the list that are neither entries nor comments. */
   readonly skipped_lines: number;
-  /** When the entries in use were read. RFC 3339, UTC; null if the list was never loaded. */
+  /** When the entries in use were read; null if the list was never loaded. */
   readonly loaded_at: string | null;
-  /**
-   * When the source was last read without an error, also if it was unchanged. RFC 3339, UTC; null if not since the
-   * start.
-   */
+  /** When the source was last read without an error, also if it was unchanged; null if not since the start. */
   readonly checked_at: string | null;
   /** Why the last attempt failed, without the content of the list; null if it succeeded. */
   readonly error: string | null;

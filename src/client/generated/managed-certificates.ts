@@ -10,7 +10,7 @@ export interface ManagedCertificate {
   readonly id: string;
   /** URI of the resource. */
   readonly uri: string;
-  /** When the name came under management. RFC 3339, UTC. */
+  /** When the name came under management. */
   readonly created_at: string;
   /** The host name or wildcard. */
   readonly hostname: string;
@@ -31,7 +31,7 @@ export interface ManagedCertificate {
     readonly error_code: string | null;
     /** What went wrong and what to do; empty if nothing did. */
     readonly msg: string;
-    /** When the work on the certificate began. RFC 3339, UTC. */
+    /** When the work on the certificate began. */
     readonly started_at: string;
     /** When the next attempt is made; null during an attempt. */
     readonly retries_at: string | null;

@@ -19,9 +19,9 @@ export interface Node {
   readonly region: string;
   /** ready: it serves. draining: it is being stopped. lost: its lease has ended; it is listed for ten minutes. */
   readonly status: 'ready' | 'draining' | 'lost';
-  /** When the node started. RFC 3339, UTC. */
+  /** When the node started. */
   readonly started_at: string;
-  /** When the node last renewed its lease. RFC 3339, UTC. */
+  /** When the node last renewed its lease. */
   readonly last_seen_at: string;
   /** Address at which other nodes dial it. null: it has no peer listener. */
   readonly peer_address: string | null;

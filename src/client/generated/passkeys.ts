@@ -10,7 +10,7 @@ export interface Passkey {
   readonly id: string;
   /** URI of the resource. */
   readonly uri: string;
-  /** When it was registered. RFC 3339, UTC. */
+  /** When it was registered. */
   readonly created_at: string;
   /** A reference to another resource. */
   readonly user_account: Ref;
@@ -20,7 +20,7 @@ export interface Passkey {
   readonly host: string;
   /** Whether the authenticator copies it to other devices of the person, as password managers do. */
   readonly backed_up: boolean;
-  /** When the person last logged in with it. RFC 3339, UTC; null if never. */
+  /** When the person last logged in with it; null if never. */
   readonly last_used_at: string | null;
 }
 

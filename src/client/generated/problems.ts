@@ -24,7 +24,7 @@ export interface ProblemCheckAnswer {
   }[];
   /** URI of the list. */
   readonly uri: string;
-  /** When the checks ran. RFC 3339, UTC. */
+  /** When the checks ran. */
   readonly checked_at: string;
   /** How many there are of each severity, including those beyond the limit. */
   readonly counts: {

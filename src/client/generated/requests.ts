@@ -8,7 +8,7 @@ import { ResourceClient } from '../resource-client.ts';
 export interface Request {
   /** Id of the request: the value of Postern-Request-Id in its response. */
   readonly id: string;
-  /** When the request started. RFC 3339, UTC. */
+  /** When the request started. */
   readonly at: string;
   /** Name of the node that served it. */
   readonly node: string;
@@ -108,7 +108,7 @@ export interface RequestQuery extends PageQuery {
   readonly edge?: string | undefined;
   /** Only requests of this route. An id: "edghtsrt_" and 27 letters and digits. */
   readonly route?: string | undefined;
-  /** Only requests that finished at this time or later. RFC 3339, UTC. */
+  /** Only requests that finished at this time or later. */
   readonly since?: string | undefined;
 }
 

@@ -10,7 +10,7 @@ export interface ReservedDomain {
   readonly id: string;
   /** URI of the resource. */
   readonly uri: string;
-  /** When it was created. RFC 3339, UTC. */
+  /** When it was created. */
   readonly created_at: string;
   /** Free text for your own use; at most 255 characters. */
   readonly description: string;
@@ -45,7 +45,7 @@ export interface ReservedDomain {
       readonly error_code: string | null;
       /** What went wrong and what to do; empty if nothing did. */
       readonly msg: string;
-      /** When the work on the certificate began. RFC 3339, UTC. */
+      /** When the work on the certificate began. */
       readonly started_at: string;
       /** When the next attempt is made; null during an attempt. */
       readonly retries_at: string | null;

@@ -10,7 +10,7 @@ export interface Series {
   readonly step: number;
   /** One for each step, oldest first; the last one is not complete. */
   readonly points: readonly {
-    /** Start of the step. RFC 3339, UTC. */
+    /** Start of the step. */
     readonly at: string;
     /** Number of requests that finished. */
     readonly requests: number;
@@ -37,7 +37,7 @@ export interface Series {
 }
 
 export interface SeriesQuery extends PageQuery {
-  /** Only steps from this time on. Default: an hour or a day ago. RFC 3339, UTC. */
+  /** Only steps from this time on. Default: an hour or a day ago. */
   readonly from?: string | undefined;
   /** Seconds of a step. Default: 10. */
   readonly step?: '10' | '60' | undefined;

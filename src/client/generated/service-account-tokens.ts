@@ -9,7 +9,7 @@ export interface ServiceAccountToken {
   readonly id: string;
   /** URI of the resource. */
   readonly uri: string;
-  /** When it was created. RFC 3339, UTC. */
+  /** When it was created. */
   readonly created_at: string;
   /** Free text for your own use; at most 255 characters. */
   readonly description: string;
@@ -22,7 +22,7 @@ export interface ServiceAccountToken {
    * the create.
    */
   readonly expires_at: string;
-  /** When the token last admitted a request, to the minute. RFC 3339, UTC; null if it was never used. */
+  /** When the token last admitted a request, to the minute; null if it was never used. */
   readonly last_used_at: string | null;
   /** Always null: only the response to the create shows it. */
   readonly token: string | null;

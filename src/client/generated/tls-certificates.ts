@@ -9,7 +9,7 @@ export interface TlsCertificate {
   readonly id: string;
   /** URI of the resource. */
   readonly uri: string;
-  /** When it was created. RFC 3339, UTC. */
+  /** When it was created. */
   readonly created_at: string;
   /** Free text for your own use; at most 255 characters. */
   readonly description: string;
@@ -36,11 +36,11 @@ export interface TlsCertificate {
     /** Addresses. */
     readonly ips: readonly string[];
   };
-  /** When the certificate was issued. RFC 3339, UTC. */
+  /** When the certificate was issued. */
   readonly issued_at: string;
-  /** When the certificate becomes valid. RFC 3339, UTC. */
+  /** When the certificate becomes valid. */
   readonly not_before: string;
-  /** When the certificate expires. RFC 3339, UTC. */
+  /** When the certificate expires. */
   readonly not_after: string;
   /** Key usages of the certificate. */
   readonly key_usages: readonly string[];

@@ -22,7 +22,7 @@ export interface TunnelSession {
   readonly os: string;
   /** Region that the agent connected to. */
   readonly region: string;
-  /** When the session started. RFC 3339, UTC. */
+  /** When the session started. */
   readonly started_at: string;
   /** Protocol between agent and server. */
   readonly transport: string;

@@ -10,7 +10,7 @@ export interface Tunnel {
   readonly id: string;
   /** URL of the public endpoint of an ephemeral tunnel. */
   readonly public_url?: string | undefined;
-  /** When the tunnel started. RFC 3339, UTC. */
+  /** When the tunnel started. */
   readonly started_at: string;
   /** Metadata of the tunnel from the agent's configuration; under Service-Version 0, of the agent's session. */
   readonly metadata: string;

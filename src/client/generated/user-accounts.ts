@@ -9,7 +9,7 @@ export interface UserAccount {
   readonly id: string;
   /** URI of the resource. */
   readonly uri: string;
-  /** When it was created. RFC 3339, UTC. */
+  /** When it was created. */
   readonly created_at: string;
   /** Free text for your own use; at most 255 characters. */
   readonly description: string;
@@ -33,7 +33,7 @@ export interface UserAccount {
    * true.
    */
   readonly active: boolean;
-  /** When the person last logged in at the identity host. RFC 3339, UTC; null if never. */
+  /** When the person last logged in at the identity host; null if never. */
   readonly last_login_at: string | null;
   /** Number of passkeys of the person. */
   readonly passkey_count: number;
@@ -112,7 +112,7 @@ export interface UserAccountUpdate {
 export interface UserAccountInviteAnswer {
   /** The link for the person. Only this response shows it. */
   readonly invitation_url: string;
-  /** When the link ends. RFC 3339, UTC. */
+  /** When the link ends. */
   readonly expires_at: string;
   /** Address that gets the link by mail; null if no mail is sent. */
   readonly invitation_sent_to: string | null;

@@ -22,17 +22,17 @@ export const liveCrl: LiveFields<CrlPorts> = {
     }),
     crl_updated_at: orNull(
       timestamp('When the list was issued.'),
-      'When the newest list was issued (thisUpdate). RFC 3339, UTC; null without a list.',
+      'When the newest list was issued (thisUpdate); null without a list.',
     ),
     crl_next_update: orNull(
       timestamp('When the list becomes stale.'),
-      'When the next list is due and this one becomes stale (nextUpdate). RFC 3339, UTC; null without a list.',
+      'When the next list is due and this one becomes stale (nextUpdate); null without a list.',
     ),
     crl_number: orNull(Type.String(), 'Number of the list, in decimal; null if it has none.'),
     crl_entry_count: Type.Integer({ description: 'How many certificates the list revokes.' }),
     crl_fetched_at: orNull(
       timestamp('When crl_url last responded.'),
-      'When crl_url last responded with a usable list. RFC 3339, UTC; null if it never did.',
+      'When crl_url last responded with a usable list; null if it never did.',
     ),
     crl_error: orNull(
       Type.String(),

@@ -20,11 +20,11 @@ export const listStateFields = {
   skipped_lines: Type.Integer({ description: 'Lines of the list that are neither entries nor comments.' }),
   loaded_at: orNull(
     Type.String({ format: 'date-time' }),
-    'When the entries in use were read. RFC 3339, UTC; null if the list was never loaded.',
+    'When the entries in use were read; null if the list was never loaded.',
   ),
   checked_at: orNull(
     Type.String({ format: 'date-time' }),
-    'When the source was last read without an error, also if it was unchanged. RFC 3339, UTC; null if not since the start.',
+    'When the source was last read without an error, also if it was unchanged; null if not since the start.',
   ),
   error: orNull(Type.String(), 'Why the last attempt failed, without the content of the list; null if it succeeded.'),
 } satisfies TProperties;

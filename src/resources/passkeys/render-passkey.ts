@@ -20,7 +20,7 @@ export const passkeySchema = Type.Object({
     description: 'Whether the authenticator copies it to other devices of the person, as password managers do.',
   }),
   last_used_at: Type.Union([Type.String({ format: 'date-time' }), Type.Null()], {
-    description: 'When the person last logged in with it. RFC 3339, UTC; null if never.',
+    description: 'When the person last logged in with it; null if never.',
   }),
 });
 

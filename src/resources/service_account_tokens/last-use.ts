@@ -8,7 +8,7 @@ import type { ReadingPorts } from '../shared-ports.ts';
 export const lastUse: LiveFields<ReadingPorts> = {
   schema: {
     last_used_at: Type.Union([timestamp('When the token last opened a route.'), Type.Null()], {
-      description: 'When the token last admitted a request, to the minute. RFC 3339, UTC; null if it was never used.',
+      description: 'When the token last admitted a request, to the minute; null if it was never used.',
     }),
   },
   read: (records, ports) => Promise.resolve(new Map(records.map((record) => [record.id, fieldsOf(record, ports)]))),

@@ -31,7 +31,7 @@ const invitationSchema = Type.Object({
     description: 'The link for the person. Only this response shows it.',
     examples: ['https://id.example.com/invitation?invite=postern_ui_EXAMPLEexampleEXAMPLEexample'],
   }),
-  expires_at: Type.String({ format: 'date-time', description: 'When the link ends. RFC 3339, UTC.' }),
+  expires_at: Type.String({ format: 'date-time', description: 'When the link ends.' }),
   invitation_sent_to: Type.Union([Type.String(), Type.Null()], {
     description: 'Address that gets the link by mail; null if no mail is sent.',
     examples: ['ana@example.com'],

@@ -9,7 +9,7 @@ const ALL = { beforeId: null, limit: Number.MAX_SAFE_INTEGER };
 export const accountUse: LiveFields<ReadingPorts> = {
   schema: {
     last_login_at: Type.Union([Type.String({ format: 'date-time' }), Type.Null()], {
-      description: 'When the person last logged in at the identity host. RFC 3339, UTC; null if never.',
+      description: 'When the person last logged in at the identity host; null if never.',
     }),
     passkey_count: Type.Integer({ description: 'Number of passkeys of the person.', examples: [2] }),
   },

@@ -29,7 +29,7 @@ const result = Type.Object({
       email: Type.String({ description: 'Email address from the provider.', examples: ['ana@example.com'] }),
       last_active: Type.String({
         format: 'date-time',
-        description: 'When the person was last active on the edge. RFC 3339, UTC.',
+        description: 'When the person was last active on the edge.',
       }),
       allowed: Type.Boolean({ description: 'Whether the rules let the person in.' }),
       rule: Type.Union([Type.String(), Type.Null()], {
