@@ -50,7 +50,7 @@ suite('postern ca', () => {
     await openInternalCa({ dataDir, domain: 'apps.test', clock: systemClock });
     const alone = await run('ca', '--data-dir', dataDir);
     assert.equal(alone.code, 0, alone.err);
-    assert.match(alone.out, /curl --cacert/);
+    assert.match(alone.out, /curl --cacert \S+ https:\/\/app\.apps\.test:7443\/\n/, 'with the port of the edge');
     assert.deepEqual(alone, await run('ca', 'trust-hint', '--data-dir', dataDir));
   });
 

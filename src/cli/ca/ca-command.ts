@@ -43,8 +43,9 @@ export function createCaCommand(ports: CaPorts): Command {
       const { subcommand, flags } = parsed;
       const { config, sources } = await serverSettings(flags, context);
       const read = (which: WhichCa) => ports.read(config, which, sources.domain !== 'default');
-      if (subcommand === 'trust-hint') context.print(trustHint(onlyOf(await read('domain'))));
-      else if (isOn(parsed, 'domain-only') && !isOn(parsed, 'other'))
+      if (subcommand === 'trust-hint') {
+        context.print(trustHint(onlyOf(await read('domain')), config.edge_listen[0].port));
+      } else if (isOn(parsed, 'domain-only') && !isOn(parsed, 'other'))
         context.print(onlyOf(await read('domain')).pem.trimEnd());
       else for (const which of printed(parsed)) for (const { pem } of await read(which)) context.print(pem.trimEnd());
       return 0;

@@ -3,7 +3,7 @@ import { shellWord } from '../../lib/text/shell-word.ts';
 import type { CaCertificate } from './ca-ports.ts';
 
 /** Instructions to trust the CA, as lines to copy. */
-export function trustHint({ file, pem, domain }: CaCertificate): string {
+export function trustHint({ file, pem, domain }: CaCertificate, edgePort: number): string {
   const { fingerprint256 } = new X509Certificate(pem);
   const path = shellWord(file);
   const name = `postern-${domain}`;
@@ -14,7 +14,7 @@ The internal CA of this server is
 It can issue certificates only for ${domain} and names below it. Copy this file, never the key beside it.
 
 curl, for one request
-  curl --cacert ${path} https://app.${domain}
+  curl --cacert ${path} https://app.${domain}${edgePort === 443 ? '' : `:${edgePort}`}/
 
 Node.js
   NODE_EXTRA_CA_CERTS=${path} node app.js
