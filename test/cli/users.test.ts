@@ -49,7 +49,7 @@ suite('postern users', () => {
 
   test('invite makes a new link, and logout ends the logins', async () => {
     assert.match((await users(['invite', 'ana@example.com', '--remove-passkeys'])).out, /invite=postern_ui_/);
-    assert.match((await users(['sign-out', 'ana@example.com'])).out, /logged out everywhere/);
+    assert.match((await users(['log-out', 'ana@example.com'])).out, /logged out everywhere/);
   });
 
   test('remove asks first', async () => {

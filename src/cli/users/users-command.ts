@@ -59,7 +59,7 @@ const SYNTAX: CommandSyntax = {
     },
     { name: 'enable', operands: PERSON, completedBy: PEOPLE, about: 'let a disabled person log in again' },
     {
-      name: 'sign-out',
+      name: 'log-out',
       operands: PERSON,
       completedBy: PEOPLE,
       about: 'end all logins of a person; their passkeys stay',
@@ -130,7 +130,7 @@ async function run(
       context.print(`${printable(operand)} is ${active ? 'enabled' : 'disabled and logged out'}`);
       return 0;
     }
-    case 'sign-out':
+    case 'log-out':
       await transport.send({ method: 'POST', path: `${path}/sign_out` });
       context.print(`${printable(operand)} is logged out everywhere`);
       return 0;
