@@ -1,9 +1,10 @@
 #!/bin/sh
 # Installs Postern, or upgrades it: one executable file in /usr/local/bin.
 #
-#   curl -fsSL https://downloads.example.com/install.sh | sudo sh
+#   curl -fsSL ADDRESS/install.sh | sudo sh
 #
-# POSTERN_DOWNLOAD_URL     the folder that "npm run release" filled, as published
+# ADDRESS is where the folder that "npm run release" filled is published.
+# POSTERN_DOWNLOAD_URL     another address than the one that the release was made with
 # POSTERN_SIGNING_KEY      the public key that must have signed it ("ssh-ed25519 AAAA...")
 # POSTERN_INSTALL_DIR      where the file goes, instead of /usr/local/bin
 # POSTERN_ALLOW_DOWNGRADE  1: install a version that is older than the installed one
@@ -12,7 +13,7 @@
 #
 # A variable belongs behind the pipe, to the program that reads it: curl ... | sudo POSTERN_INSTALL_DIR=/opt/bin sh
 #
-#   curl -fsSL https://downloads.example.com/install.sh | sudo sh -s -- --remove
+#   curl -fsSL ADDRESS/install.sh | sudo sh -s -- --remove
 #
 # removes the program and its manual pages; settings and data stay.
 #

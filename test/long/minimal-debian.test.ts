@@ -18,7 +18,8 @@ import { startPostern } from '../support/server-process.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 const run = promisify(execFile);
-const PUBLISHED = 'https://downloads.example.com';
+/** What the page says in place of the address. */
+const PUBLISHED = 'ADDRESS';
 /** As small servers have them. */
 const PACKAGES = 'curl,libatomic1,systemd-sysv,dbus';
 /** A name that counts as public. */
