@@ -32,9 +32,7 @@ const HEAD = `# The command line
 
 <!-- Generated from the syntax of the commands in src/cli by "npm run generate". Do not edit. -->
 
-\`postern help COMMAND\` prints what this page says about a command; with \`--all\`, also what it only names otherwise. A flag is \`--flag VALUE\` or \`--flag=VALUE\`; a switch is \`--flag\`, and \`--no-flag\`
-turns it off. Every command exits with 2 when it does not understand its arguments, and with 78 when a setting of the server or the file of an agent is wrong. A settings or agent file that cannot be read exits with 1, because it may be there a moment later; any other file that the command line names exits with 2. \`postern completion bash\`, \`zsh\` or \`fish\` prints a completion script.
-[Names and output](names-and-output.md) describes what the commands share.`;
+\`postern help COMMAND\` prints what this page says about a command; with \`--all\`, also what it only names otherwise. A flag is \`--flag VALUE\` or \`--flag=VALUE\`; a switch is \`--flag\`, and \`--no-flag\` turns it off. Every command exits with 2 when it does not understand its arguments, and with 78 when a setting of the server or the file of an agent is wrong. A settings or agent file that cannot be read exits with 1, because it may be there a moment later; any other file that the command line names exits with 2. \`postern completion bash\`, \`zsh\` or \`fish\` prints a completion script. [Names and output](names-and-output.md) describes what the commands share.`;
 
 function overview(): string {
   const parts = Map.groupBy(COMMANDS, ({ part }) => part);

@@ -49,15 +49,9 @@ function referencePage(defaults: Map<string, FileEntry>): string {
 
 <!-- Generated from src/config/ by "npm run generate". Do not edit. -->
 
-Each setting can be a flag of \`postern server\`, an environment variable, or a line of a YAML file
-(\`--config FILE\` or \`POSTERN_CONFIG\`; \`server.yaml\` in \`/etc/postern\`, \`postern-server.yaml\` elsewhere, by convention). Flags take precedence over variables, variables over the file, the file over the defaults. An empty
-value counts as unset. In flags and variables, separate the items of a list with commas. The server does not start with an unknown name or an invalid value.
-\`postern server --print-config\` shows the effective values and where each came from, with secrets masked. Use variables or
-the file for secrets: other users of the machine can read the flags of a process.
+Each setting can be a flag of \`postern server\`, an environment variable, or a line of a YAML file (\`--config FILE\` or \`POSTERN_CONFIG\`; \`server.yaml\` in \`/etc/postern\`, \`postern-server.yaml\` elsewhere, by convention). Flags take precedence over variables, variables over the file, the file over the defaults. An empty value counts as unset. In flags and variables, separate the items of a list with commas. The server does not start with an unknown name or an invalid value. \`postern server --print-config\` shows the effective values and where each came from, with secrets masked. Use variables or the file for secrets: other users of the machine can read the flags of a process.
 
-A duration is a number and a unit (\`90s\`, \`14d\`, \`250ms\`), or several, the largest first (\`1h30m\`): \`d\`, \`h\`, \`m\`, \`s\`, \`ms\`. A number without a
-unit is in the unit that the setting names. A server whose settings are wrong exits with 78. A file that cannot be read exits with 1, because it
-may be there a moment later.
+A duration is a number and a unit (\`90s\`, \`14d\`, \`250ms\`), or several, the largest first (\`1h30m\`): \`d\`, \`h\`, \`m\`, \`s\`, \`ms\`. A number without a unit is in the unit that the setting names. A server whose settings are wrong exits with 78. A file that cannot be read exits with 1, because it may be there a moment later.
 
 ## The ten that matter first
 

@@ -17,9 +17,7 @@ export async function generate(): Promise<Map<string, string>> {
 
 <!-- Generated from the records by "npm run generate". Do not edit. -->
 
-A decision record describes a choice that is costly to reverse: the context, the choice, the rejected alternatives, and the price. A new record gets
-the next free number. Its third line is its status: \`Status: accepted\`. When a later decision changes or replaces it, the line becomes \`Status: accepted, amended by\` or
-\`Status: superseded by\` with a link such as "decision 12", and the later record links the earlier one.
+A decision record describes a choice that is costly to reverse: the context, the choice, the rejected alternatives, and the price. A new record gets the next free number. Its third line is its status: \`Status: accepted\`. When a later decision changes or replaces it, the line becomes \`Status: accepted, amended by\` or \`Status: superseded by\` with a link such as "decision 12", and the later record links the earlier one.
 
 | | decision | status |
 |---|---|---|

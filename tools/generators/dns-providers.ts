@@ -16,9 +16,7 @@ function page(): string {
 
 <!-- Generated from src/dns/providers by "npm run generate". Do not edit. -->
 
-[\`acme_dns\`](configuration.md#acme_dns) is a map from a zone to its provider and the options of the provider. [Get wildcard certificates](../how-to/get-wildcard-certificates.md) shows its use.
-An option that is a secret has ${secret('env:NAME')} or ${secret('file:PATH')} as its whole value; a relative path is relative to the working directory of the server, and one line end at the end of the file is
-removed. A file is read for each change, so a new secret needs no restart. All other options are text.
+[\`acme_dns\`](configuration.md#acme_dns) is a map from a zone to its provider and the options of the provider. [Get wildcard certificates](../how-to/get-wildcard-certificates.md) shows its use. An option that is a secret has ${secret('env:NAME')} or ${secret('file:PATH')} as its whole value; a relative path is relative to the working directory of the server, and one line end at the end of the file is removed. A file is read for each change, so a new secret needs no restart. All other options are text.
 
 ${dnsProviders.map(section).join('\n')}`;
 }

@@ -30,9 +30,7 @@ Every error has a stable code. The management API answers with JSON:
 }
 \`\`\`
 
-Programs should compare \`error_code\`; \`msg\` is for people and may change. \`details\` is always an object of strings: \`operation_id\` identifies
-the request in the server's log, and \`field\` is the JSON path of the field in question. A command prints the code with its message and
-exits with a non-zero status. The status below applies to API responses only.`;
+Programs should compare \`error_code\`; \`msg\` is for people and may change. \`details\` is always an object of strings: \`operation_id\` identifies the request in the server's log, and \`field\` is the JSON path of the field in question. A command prints the code with its message and exits with a non-zero status. The status below applies to API responses only.`;
 
 function lines(rows: Readonly<Record<string, ErrorRow>>): readonly string[] {
   return Object.entries(rows).map(
