@@ -186,8 +186,9 @@ export function createEdge(options: EdgeOptions): Edge {
       live.add(exchange);
       admission.begin(exchange);
     },
-    limitExceeded: ({ remoteAddress }, { reading, source }) => {
-      if (servers.isFull) return 'requests';
+    limitExceeded: (connection, { reading, source }) => {
+      const { remoteAddress } = connection;
+      if (servers.isFullFor(connection)) return 'requests';
       return admission.exceeded(source !== null, () =>
         reading.ok ? addresses.of(remoteAddress, reading.head) : remoteAddress,
       );

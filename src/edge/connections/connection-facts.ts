@@ -20,3 +20,11 @@ export interface ConnectionFacts {
   /** No further request may arrive on it: HTTP/1.1 closes after the response, HTTP/2 sends GOAWAY. */
   retire(): void;
 }
+
+/** The address that shares scarce things with others. A proxy has none: its connections are those of many visitors. */
+export function sharingAddress({
+  remoteAddress,
+  isFromProxy,
+}: Pick<ConnectionFacts, 'remoteAddress' | 'isFromProxy'>): string | undefined {
+  return isFromProxy ? undefined : remoteAddress;
+}

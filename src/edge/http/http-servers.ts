@@ -21,7 +21,7 @@ import {
 import type { HeaderList } from '../../lib/http/header-list.ts';
 import { outliveStreams } from '../../lib/http2/outlive-streams.ts';
 import { hasStreamEnd, watchStreamEnd } from '../../lib/http2/stream-end.ts';
-import type { ConnectionFacts } from '../connections/connection-facts.ts';
+import { type ConnectionFacts, sharingAddress } from '../connections/connection-facts.ts';
 import { awaitEmptyEnd } from './await-empty-end.ts';
 import { isHeadTooLarge } from './head-size.ts';
 import type { HttpLimits } from './http-limits.ts';
@@ -156,9 +156,9 @@ export class HttpServers {
     }
   }
 
-  /** Too many requests are waiting for a turn. */
-  get isFull(): boolean {
-    return this.#turns.isFull;
+  /** Too many requests are waiting for a turn, or too many of the visitor with this connection. */
+  isFullFor(connection: Pick<ConnectionFacts, 'remoteAddress' | 'isFromProxy'>): boolean {
+    return this.#turns.isFullFor(sharingAddress(connection));
   }
 
   get connectionCount(): number {
@@ -182,8 +182,10 @@ export class HttpServers {
   #onStream(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, raw: readonly string[]): void {
     const tooLarge = isHeadTooLarge(raw, this.#limits) ? TOO_LARGE : null;
     const isWhole = stream.endAfterHeaders;
+    const client = stream.session === undefined ? undefined : this.#sessions.get(stream.session);
+    const address = client === undefined ? undefined : sharingAddress(client.facts);
     // A request with a body is never deferred: its trailers and its end must find their listeners.
-    if (isWhole && this.#turns.take()) {
+    if (isWhole && this.#turns.take(address)) {
       this.#serveStream(stream, headers, raw, tooLarge);
       return;
     }
@@ -206,7 +208,7 @@ export class HttpServers {
     const serve = (): void => {
       if (!stream.destroyed) serveAtOnce();
     };
-    this.#turns.later(guarded(this.#ownerOfStream(stream), serve));
+    this.#turns.later(guarded(this.#ownerOfStream(stream), serve), address);
   }
 
   #serveStream(

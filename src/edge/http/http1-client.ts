@@ -8,7 +8,7 @@ import { Http1Output } from '../../lib/http1/http1-output.ts';
 import type { ParserProblem } from '../../lib/http1/parser-problem.ts';
 import { breakOff } from '../../lib/net/break-off.ts';
 import { beginRoom, recount, renewRoom, waits } from '../../lib/net/waiting-bytes.ts';
-import type { ConnectionFacts } from '../connections/connection-facts.ts';
+import { type ConnectionFacts, sharingAddress } from '../connections/connection-facts.ts';
 import { isHeadTooLarge } from './head-size.ts';
 import { HeldBytes } from './held-bytes.ts';
 import type { HttpLimits } from './http-limits.ts';
@@ -173,7 +173,10 @@ export class Http1Client implements ResponseOwner, BodyOwner, UnsentResponse {
   /** Pipelined requests take turns with those of other connections. */
   #continueSoon(): void {
     if (this.#isReading || !this.#canServe || this.#held.length === 0) return;
-    this.#service.turns.run(guarded(this, () => this.#continue()));
+    this.#service.turns.run(
+      guarded(this, () => this.#continue()),
+      sharingAddress(this.facts),
+    );
   }
 
   #continue(): void {

@@ -2,21 +2,40 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { TurnBudget } from './turn-budget.ts';
 
+const VISITOR = '192.0.2.1';
+const OTHER = '192.0.2.2';
+
 const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 test('runs tasks immediately, to be rejected, when too many wait', async () => {
   const budget = new TurnBudget();
   let count = 0;
-  while (!budget.isFull) {
-    if (!budget.take()) budget.later(() => {});
+  while (!budget.isFullFor(undefined)) {
+    if (!budget.take(undefined)) budget.later(() => {}, undefined);
     count += 1;
     assert.ok(count < 100_000);
   }
-  assert.equal(budget.take(), true);
+  assert.equal(budget.take(VISITOR), true);
   await nextTurn();
-  assert.equal(budget.isFull, false);
-  assert.equal(budget.take(), false);
-  while (!budget.take()) await nextTurn();
+  assert.equal(budget.isFullFor(VISITOR), false);
+  assert.equal(budget.take(undefined), false);
+  while (!budget.take(undefined)) await nextTurn();
+});
+
+test('leaves half of the places to others, however many tasks one visitor has', async () => {
+  const budget = new TurnBudget();
+  let [own, done] = [0, 0];
+  const arrive = (address: string): boolean => {
+    if (budget.isFullFor(address)) return false;
+    if (!budget.take(address)) budget.later(() => (done += Number(!budget.isFullFor(address))), address);
+    return true;
+  };
+  for (let at = 0; at < 20_000; at += 1) own += Number(arrive(VISITOR));
+  assert.ok(own >= 5_000 && own <= 5_050, `${own}`);
+  assert.ok(arrive(OTHER), 'another visitor waits for a turn');
+  assert.equal(arrive(VISITOR), false);
+  while (done < 5_001) await nextTurn();
+  assert.ok(arrive(VISITOR));
 });
 
 test('spreads a burst over turns, in order, and gives every turn a new budget', async () => {
@@ -24,8 +43,8 @@ test('spreads a burst over turns, in order, and gives every turn a new budget', 
   const done: number[] = [];
   const run = (at: number): void => {
     const task = (): unknown => done.push(at);
-    if (budget.take()) task();
-    else budget.later(task);
+    if (budget.take(VISITOR)) task();
+    else budget.later(task, VISITOR);
   };
   for (let at = 0; at < 120; at += 1) run(at);
   const first = done.length;
@@ -46,16 +65,16 @@ test('spreads a burst over turns, in order, and gives every turn a new budget', 
 
 test('does not nest the pipelined requests of a connection, however many wait', async () => {
   const budget = new TurnBudget();
-  while (!budget.isFull) budget.later(() => {});
+  while (!budget.isFullFor(undefined)) budget.later(() => {}, undefined);
   let [left, depth, deepest] = [3000, 0, 0];
   const serve = (): void => {
     depth += 1;
     deepest = Math.max(deepest, depth);
     left -= 1;
-    if (left > 0) budget.run(serve);
+    if (left > 0) budget.run(serve, VISITOR);
     depth -= 1;
   };
-  budget.run(serve);
+  budget.run(serve, VISITOR);
   while (left > 0) await nextTurn();
   assert.ok(deepest <= 100, `${deepest} requests are nested`);
 });

@@ -1,29 +1,37 @@
 import { performance } from 'node:perf_hooks';
+import { SharedPlaces } from '../../lib/net/shared-places.ts';
 
 /** About 5 ms of work, and at most twice as much in one turn. */
 const TASKS_PER_TURN = 50;
 /** A waiting request takes about 9 KB. */
 const MAX_WAITING = 10_000;
 
+interface Waiting {
+  readonly task: () => void;
+  readonly place: number;
+}
+
 /**
  * Spreads bursts over turns of the event loop. One HTTP/2 connection can deliver 250 requests in one read, and hundreds
  * of connections in one turn: everything else on the loop (the API, heartbeats of agents) would wait for all of them.
+ * The places of those that wait are shared among the addresses of visitors: a hundred connections of one fill all.
  */
 export class TurnBudget {
   #left = 0;
   /** The turn in which the budget was last renewed. */
   #turn = -1;
-  #waiting: (() => void)[] = [];
+  readonly #waiting: Waiting[] = [];
+  readonly #places = new SharedPlaces(MAX_WAITING);
   #isScheduled = false;
 
-  /** So many tasks are waiting that another one must be rejected immediately. */
-  get isFull(): boolean {
-    return this.#waiting.length >= MAX_WAITING;
+  /** So many tasks are waiting, or so many of this address, that another one must be rejected immediately. */
+  isFullFor(address: string | undefined): boolean {
+    return this.#places.shortage(address) !== null;
   }
 
   /** Whether a task may run now, even if only to be rejected; otherwise it has to use `later`. */
-  take(): boolean {
-    if (this.isFull) return true;
+  take(address: string | undefined): boolean {
+    if (this.isFullFor(address)) return true;
     if (this.#waiting.length > 0 || (this.#left === 0 && !this.#renew())) return false;
     this.#left -= 1;
     return true;
@@ -33,14 +41,14 @@ export class TurnBudget {
    * For the next pipelined request of a connection, of which one at most waits. It may come from the task before it, so
    * a full queue must not let it run now: thousands of nested requests overflow the stack.
    */
-  run(task: () => void): void {
-    if (!this.isFull && this.take()) task();
-    else this.later(task);
+  run(task: () => void, address: string | undefined): void {
+    if (!this.isFullFor(address) && this.take(address)) task();
+    else this.later(task, address);
   }
 
   /** In order of arrival. */
-  later(task: () => void): void {
-    this.#waiting.push(task);
+  later(task: () => void, address: string | undefined): void {
+    this.#waiting.push({ task, place: this.#places.enter(address) });
     this.#schedule();
   }
 
@@ -67,6 +75,8 @@ export class TurnBudget {
     const tasks = this.#waiting.splice(0, TASKS_PER_TURN);
     this.#left = 0;
     if (this.#waiting.length > 0) this.#schedule();
-    for (const task of tasks) task();
+    // First, so that they do not count as waiting when they look whether they are rejected.
+    for (const { place } of tasks) this.#places.leave(place);
+    for (const { task } of tasks) task();
   }
 }
