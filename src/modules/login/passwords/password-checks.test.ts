@@ -73,7 +73,14 @@ test('requests with the same header share one comparison, and success costs noth
 
 test('comparisons in progress are bounded, and what does not fit is not counted', async () => {
   const { send } = checksWith(0, 0);
-  const all = await Promise.all(Array.from({ length: 100 }, (_, at) => send(`guess ${at}`)));
+  const all = await Promise.all(Array.from({ length: 100 }, (_, at) => send(`guess ${at}`, `198.51.${at}.7`)));
   assert.equal(all.filter((each) => each === 'busy').length, 100 - 64 - 2);
   assert.equal(await send('the right one'), 'right');
+});
+
+test('an address takes half of the comparisons in progress, and another one is not kept waiting for a place', async () => {
+  const { send } = checksWith(0, 0);
+  const guesses = Promise.all(Array.from({ length: 100 }, (_, at) => send(`guess ${at}`)));
+  assert.equal(await send('the right one', '192.0.2.9'), 'right');
+  assert.equal((await guesses).filter((each) => each === 'wrong').length, 33);
 });

@@ -1,6 +1,7 @@
 import { Turns } from '../../../lib/async/turns.ts';
 import type { Clock } from '../../../lib/clock.ts';
 import { LruMap } from '../../../lib/lru-map.ts';
+import { SharedPlaces } from '../../../lib/net/shared-places.ts';
 import { widestNetworkOf } from '../flow/client-networks.ts';
 import { type AttemptLimits, LoginAttempts, type TooManyAttempts } from '../flow/login-attempts.ts';
 import { isPasswordOf } from './password-hash.ts';
@@ -28,7 +29,7 @@ export type PasswordVerdict = 'right' | 'wrong' | 'busy' | TooManyAttempts;
 /**
  * Compares passwords with their hashes, for all threads of the server. A password that was right before costs nothing
  * and no budget can keep it out. Any other is counted against the address and the user name before it is hashed, and
- * the number of hashes in progress is bounded.
+ * the number of hashes in progress is bounded, and shared among addresses.
  */
 export class PasswordChecks {
   readonly #attempts: LoginAttempts;
@@ -36,6 +37,8 @@ export class PasswordChecks {
   /** Browsers send the same header in many requests at once. */
   readonly #running = new Map<string, Promise<PasswordVerdict>>();
   readonly #turns = new Turns(MAX_RUNNING, MAX_WAITING);
+  /** Those that run or wait. An address may make nearly as many attempts in a minute. */
+  readonly #places = new SharedPlaces(MAX_RUNNING + MAX_WAITING);
 
   constructor(limits: AttemptLimits, clock: Clock) {
     this.#attempts = new LoginAttempts(limits, clock);
@@ -49,10 +52,11 @@ export class PasswordChecks {
     const startedIn = widestNetworkOf(clientAddress);
     const attempt = this.#attempts.begin({ issuer: slot, clientAddress, startedIn, browser: null });
     if ('limit' in attempt) return attempt;
-    if (this.#turns.isFull) {
+    if (this.#places.shortage(clientAddress) !== null) {
       attempt.unused();
       return 'busy';
     }
+    const place = this.#places.enter(clientAddress);
     const checking = this.#turns
       .run(() => isPasswordOf(claim.password, claim.hash))
       .then((isRight): PasswordVerdict => {
@@ -62,7 +66,10 @@ export class PasswordChecks {
         } else attempt.failed();
         return isRight ? 'right' : 'wrong';
       })
-      .finally(() => this.#running.delete(digest));
+      .finally(() => {
+        this.#places.leave(place);
+        this.#running.delete(digest);
+      });
     this.#running.set(digest, checking);
     return checking;
   }
