@@ -1,6 +1,6 @@
 import { constants } from 'node:fs';
-import { type FileHandle, open, readlink, realpath } from 'node:fs/promises';
-import { join, sep } from 'node:path';
+import { type FileHandle, lstat, open, readlink, realpath } from 'node:fs/promises';
+import { basename, dirname, join, sep } from 'node:path';
 import { failureCode } from '../lib/error-text.ts';
 import { AddressListProblem } from '../lib/net/address-list/list-problem.ts';
 
@@ -31,7 +31,11 @@ export async function readListFile(directory: string, file: string, limits: File
     'is in a directory that cannot be read: check the setting lists_dir',
   );
   const isBelow = (path: string): boolean => path.startsWith(`${root}${sep}`);
-  const real = await orProblem(realpath(join(root, file)), NOT_READABLE);
+  const path = join(root, file);
+  const real = await realpath(path).catch(async (error: unknown) => {
+    if (!isBelow(await placeOf(path))) throw new AddressListProblem(OUTSIDE);
+    throw new AddressListProblem(`${NOT_READABLE} (${failureCode(error)})`);
+  });
   if (!isBelow(real)) throw new AddressListProblem(OUTSIDE);
   return readRegularFile(real, limits, async (handle) => {
     // A directory in the path may have become a link since: the system knows what was opened.
@@ -49,7 +53,21 @@ export function readNamedFile(path: string, limits: FileLimits): Promise<ListFil
 }
 
 const NOT_READABLE = 'cannot be read: check that the file exists and that the user of the server may read it';
-const OUTSIDE = 'is outside the directory in the setting lists_dir, after symbolic links are resolved';
+/** The same words for a path outside and for one that does not exist: a key must not explore the disk of the server. */
+const OUTSIDE =
+  'is not a file below the directory in the setting lists_dir, after symbolic links are resolved: check the path, and that the user of the server may read it';
+
+/** Where a file that cannot be found would be; "" if a link may lead anywhere. */
+async function placeOf(path: string): Promise<string> {
+  try {
+    const found = await lstat(path).catch((error: unknown) => {
+      if (failureCode(error) !== 'ENOENT') throw error;
+    });
+    return found?.isSymbolicLink() === true ? '' : join(await realpath(dirname(path)), basename(path));
+  } catch {
+    return '';
+  }
+}
 
 async function readRegularFile(
   path: string,

@@ -113,8 +113,15 @@ suite('a list in a file', () => {
     for (const file of ['link.txt', 'up/outside.txt']) {
       const { status, error } = await world.list(policyId, { file });
       assert.equal(status, 'missing');
-      assert.match(String(error), /outside the directory in the setting lists_dir/);
+      assert.match(String(error), /not a file below the directory in the setting lists_dir/);
     }
+    // A key must not learn what is on the disk by links of the operator.
+    symlinkSync(join(world.dir, '..', 'absent.txt'), join(world.dir, 'to-nothing.txt'));
+    const said = new Set<string>();
+    for (const file of ['up/outside.txt', 'up/absent.txt', 'up/absent/x', 'up/outside.txt/x', 'up', 'to-nothing.txt'])
+      said.add(String((await world.list(policyId, { file })).error));
+    assert.equal(said.size, 1, [...said].join('\n'));
+    assert.match(String((await world.list(policyId, { file: 'not-there.txt' })).error), /cannot be read: .*ENOENT/);
     world.write('inside.txt', '192.0.2.77');
     symlinkSync(join(world.dir, 'inside.txt'), join(world.dir, 'good-link.txt'));
     assert.equal((await world.list(policyId, { file: 'good-link.txt' })).status, 'current');
@@ -124,7 +131,7 @@ suite('a list in a file', () => {
     const { policyId } = await world.site();
     symlinkSync('/dev/zero', join(world.dir, 'zero'));
     const { error } = await world.list(policyId, { file: 'zero' });
-    assert.match(String(error), /outside/);
+    assert.match(String(error), /not a file below/);
     world.write('folder/one.txt', '192.0.2.1');
     assert.match(String((await world.list(policyId, { file: 'folder' })).error), /not a regular file/);
     rmSync(join(world.dir, 'zero'));
