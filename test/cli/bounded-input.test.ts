@@ -104,6 +104,21 @@ suite('files that commands read', () => {
   });
 });
 
+test('the report of an import prints a thousand lines of a list, and JSON has all', { timeout: 60_000 }, async () => {
+  const dump = join(folder, 'dump.json');
+  const edges = Array.from({ length: 3_000 }, (_, at) => ({ [`unknown${at}`]: 1 }));
+  await writeFile(dump, JSON.stringify({ https_edges: edges, ip_restrictions: [] }));
+  const command = ['import', 'ngrok', '--from-file', dump, '--force', '--file', join(folder, 'imported.yaml')];
+  const { code, stdout, stderr } = await runCommand(command, { env });
+  assert.equal(code, 4, stderr);
+  const lines = stdout.split('\n');
+  assert.ok(lines.length < 1_100, `${lines.length} lines`);
+  assert.match(stdout, /^Not carried over \(3000\):$/m);
+  assert.match(stdout, /^ {2}2000 more lines are not shown: -o json prints all of them$/m);
+  const all = await runCommand([...command, '-o', 'json'], { env });
+  assert.equal(JSON.parse(all.stdout).dropped.length, 3_000);
+});
+
 suite('a control character of a visitor', () => {
   const hostile = 'curl\u009b2J\u0085\u007f\u001b[2J';
   const request = recorded({ path: '/hostile', headers: ['user-agent', hostile] });

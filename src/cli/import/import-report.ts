@@ -11,7 +11,11 @@ const MAX_DEPTH = 64;
 /** What an import could not carry over, field by field, and what its user must do. */
 export class ImportReport {
   readonly dropped: Dropped[] = [];
-  readonly notes: string[] = [];
+  readonly #notes = new Set<string>();
+
+  get notes(): readonly string[] {
+    return [...this.#notes];
+  }
 
   drop(place: readonly string[], why: string): void {
     this.dropped.push({ place: place.join(' > '), why });
@@ -34,7 +38,7 @@ export class ImportReport {
   }
 
   note(text: string): void {
-    if (!this.notes.includes(text)) this.notes.push(text);
+    this.#notes.add(text);
   }
 }
 

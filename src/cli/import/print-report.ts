@@ -12,6 +12,9 @@ export interface PrintedReport {
   readonly nextStep: string;
 }
 
+/** A configuration that somebody wrote has fewer of anything. */
+const MAX_LINES = 1_000;
+
 /** Names come from another program's file: they must not control the terminal. */
 export async function printReport(
   { path, summary, secrets, report, nextStep }: PrintedReport,
@@ -23,11 +26,22 @@ export async function printReport(
     printStructured({ file: path, summary, dropped, notes, secrets }, format, context);
     return;
   }
-  if (dropped.length > 0) context.print(`Not carried over (${dropped.length}):`);
-  for (const { place, why } of dropped) context.print(`  ${printable(place)}: ${printable(why)}`);
-  if (secrets.length > 0) context.print('Secrets to set before you apply the file:');
-  for (const { place, reference } of secrets) context.print(`  ${reference}  ${printable(place)}`);
-  if (notes.length > 0) context.print('To do:');
-  for (const note of notes) context.print(`  ${printable(note)}`);
+  const section = <Item>(title: string, items: readonly Item[], lineOf: (item: Item) => string): void => {
+    if (items.length > 0) context.print(title);
+    for (const item of items.slice(0, MAX_LINES)) context.print(`  ${lineOf(item)}`);
+    const more = items.length - MAX_LINES;
+    if (more > 0) context.print(`  ${more} more lines are not shown: -o json prints all of them`);
+  };
+  section(
+    `Not carried over (${dropped.length}):`,
+    dropped,
+    ({ place, why }) => `${printable(place)}: ${printable(why)}`,
+  );
+  section(
+    'Secrets to set before you apply the file:',
+    secrets,
+    ({ place, reference }) => `${reference}  ${printable(place)}`,
+  );
+  section('To do:', notes, printable);
   context.print(`${path === '-' ? 'Printed' : `Wrote ${path}`}: ${summary}. Next: ${nextStep}`);
 }
