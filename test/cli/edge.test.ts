@@ -252,7 +252,7 @@ suite('postern edge with passwords, addresses and a Host header', () => {
     const rows: readonly (readonly [RegExp, readonly string[]])[] = [
       [/--password asks on a terminal, and there is none: use --password-file/, ['--password']],
       [/--password is on or off and takes no value/, ['--password=hunter2hunter2']],
-      [/takes one host/, ['--password', 'hunter2hunter2']],
+      [/nothing may follow --password/, ['--password', 'hunter2hunter2']],
       [/--password is on or off and takes no value/, ['--password', 'off']],
       [/the file is empty/, ['--password-file', empty]],
       [/--username needs --password/, ['--username', 'ana']],

@@ -43,7 +43,7 @@ const SYNTAX: CommandSyntax = {
         }),
       ],
     },
-    { name: 'list', about: 'list connected agents', flags: [outputFlag(), UTC] },
+    { name: 'list', isDefault: true, about: 'list connected agents', flags: [outputFlag(), UTC] },
     { name: 'invitations', about: 'list invitations that were not used', flags: [outputFlag(), UTC] },
     {
       name: 'revoke',
@@ -67,7 +67,8 @@ export function createAgentsCommand(api: Command): Command {
     run: (args, context) => {
       const parsed = parseCommand(SYNTAX, args);
       const listed = LISTS[parsed.subcommand ?? ''];
-      if (listed !== undefined) return api.run([listed, 'list', ...args.slice(1)], context);
+      if (listed !== undefined)
+        return api.run([listed, 'list', ...(args[0] === parsed.subcommand ? args.slice(1) : args)], context);
       if (parsed.subcommand === 'revoke') return revoke(parsed, context);
       return invite(parsed, context);
     },

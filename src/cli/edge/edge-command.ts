@@ -97,7 +97,7 @@ type AskedEdge = Omit<WantedEdge, 'login' | 'listenerPort'> & { readonly login: 
 async function askedEdge(parsed: ParsedFlags, source: TextSource, context: CommandContext): Promise<AskedEdge> {
   const { flags, positionals } = parsed;
   const people = parsePeople(parsed);
-  const site = parseSite(positionals, 'edge');
+  const site = parseSite(positionals, 'edge', flags);
   const target = parseTarget(flags.get('to'));
   const file = flags.get('client-secret-file');
   const secret = file === undefined ? null : (await source.read(file, 'client-secret-file')).trim();

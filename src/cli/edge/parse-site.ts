@@ -9,10 +9,11 @@ const HOST = /^(?<host>(?:\*\.)?[\w-]+(?:\.[\w-]+)*\.?)(?::(?<port>\d{1,5}))?(?<
 
 const VERB = /^(?:add|create|delete|get|list|ls|new|publish|remove|rm|show|update)$/;
 
-/** The one argument: `app.example.com`, `app.example.com:7443`, `app.example.com/admin`. */
+/** The one argument: `app.example.com`, `app.example.com:7443`, `app.example.com/admin`. The flags are those of the command line. */
 export function parseSite(
   positionals: readonly string[],
   command: 'edge' | 'up' | 'down',
+  flags: ReadonlyMap<string, string> = new Map(),
 ): Pick<WantedEdge, 'host' | 'port' | 'path'> {
   const [text = '', ...others] = positionals;
   // A verb is not meant as a host: no public name has one label.
@@ -22,6 +23,11 @@ export function parseSite(
       `postern ${command} takes a host and no "${text}": postern ${command} app.example.com${target}. "postern api https-edges --help" lists the single steps`,
     );
   }
+  // The message repeats no argument: it may be the password.
+  if (others.length === 1 && flags.has('password'))
+    throw usage(
+      `the command asks for the password on the terminal: nothing may follow --password, and other users of the machine can read an argument. --password-file FILE takes it from a file`,
+    );
   if (text === '' || others.length > 0) {
     const target = command === 'down' ? '' : ' --to 127.0.0.1:3000';
     throw usage(`postern ${command} takes one host: postern ${command} app.example.com${target}`);

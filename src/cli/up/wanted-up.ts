@@ -26,7 +26,7 @@ export interface WantedUp {
 
 export async function parseUp(parsed: ParsedFlags, context: Pick<CommandContext, 'ask'>): Promise<WantedUp> {
   const { flags, positionals } = parsed;
-  const { host, port, path } = parseSite(positionals, 'up');
+  const { host, port, path } = parseSite(positionals, 'up', flags);
   if (path !== '/')
     throw usage('postern up publishes a whole host: use "postern edge HOST/PATH --to TARGET" for a path of it');
   if (host.startsWith('*.')) throw usage('postern up publishes one host: use "postern edge" for a wildcard');

@@ -40,7 +40,7 @@ const SYNTAX: CommandSyntax = {
         PRINT,
       ],
     },
-    { name: 'list', about: 'list people, newest first', flags: [outputFlag(), UTC] },
+    { name: 'list', isDefault: true, about: 'list people, newest first', flags: [outputFlag(), UTC] },
     {
       name: 'invite',
       operands: PERSON,

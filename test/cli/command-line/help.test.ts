@@ -119,6 +119,9 @@ test('list is the subcommand that runs without a name', async () => {
   for (const command of ['changes', 'requests']) {
     assert.deepEqual(await runCommand([command, 'list', '--limit=x']), await runCommand([command, '--limit=x']));
   }
+  for (const command of ['users', 'agents']) {
+    assert.deepEqual(await runCommand([command, 'list', '--output=x']), await runCommand([command, '--output=x']));
+  }
 });
 
 test('the usage line has [FLAGS] only where there are flags', async () => {
