@@ -41,6 +41,15 @@ const domain = await made('/reserved_domains', { domain: 'docs.example.com' });
 const backend = await made('/backends/tunnel_group', { labels: { app: 'billing' } });
 
 suite('GET /search', () => {
+  test('has a whole label before labels that begin with it, whatever is newer', async () => {
+    const host = (name: string) => made('/edges/https', { hostports: [`${name}.example.com:443`] });
+    const wiki = await host('wiki');
+    const numbered = [await host('wiki-1'), await host('wiki-2')];
+    const own = await host('my.wiki');
+    const inside = await host('mediawikis');
+    assert.deepEqual(await idsFor('wiki'), [wiki, ...numbered.reverse(), own, inside]);
+  });
+
   test('finds resources by host name, path, description, metadata, labels and id', async () => {
     const cases: readonly (readonly [string, readonly string[], string])[] = [
       ['shop.example.com', [edge, route, policy], 'hostports'],
