@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
+import type { Browser, BrowserContext, BrowserContextOptions, Locator, Page } from 'playwright-core';
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+/** More than a page has to reach with the keyboard. */
+const MAX_TABS = 150;
 
 interface Finding {
   readonly id: string;
@@ -97,15 +100,26 @@ export class ConsoleVisitor {
     if (before !== null) await this.page.setViewportSize(before);
   }
 
-  /** Serious findings of axe-core on the page as it is. */
-  async seriousFindings(): Promise<readonly string[]> {
+  /** Everything that axe-core finds on the page as it is, whatever its impact, with its advice on good practice. */
+  async axeFindings(): Promise<readonly string[]> {
     if ((await this.page.evaluate('typeof globalThis.axe')) !== 'object') await this.page.evaluate(AXE);
-    const { violations } = (await this.page.evaluate(
-      `axe.run(document, { resultTypes: ['violations'], runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa'] })`,
-    )) as { violations: readonly Finding[] };
-    return violations
-      .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-      .map(({ id, nodes }) => `${id}: ${nodes[0]?.target.join(' ')} ${nodes[0]?.failureSummary}`);
+    const { violations } = (await this.page.evaluate(`axe.run(document, { resultTypes: ['violations'] })`)) as {
+      violations: readonly Finding[];
+    };
+    return violations.map(
+      ({ id, impact, nodes }) => `${impact} ${id}: ${nodes[0]?.target.join(' ')} ${nodes[0]?.failureSummary}`,
+    );
+  }
+
+  /** As somebody without a mouse: Tab until it has the focus, then Enter. */
+  async pressByKeyboard(target: Locator): Promise<void> {
+    await target.waitFor();
+    const focused = target.and(this.page.locator(':focus'));
+    for (let tabs = 0; (await focused.count()) === 0; tabs += 1) {
+      assert.ok(tabs < MAX_TABS, `${target.toString()} is not reached with Tab`);
+      await this.page.keyboard.press('Tab');
+    }
+    await this.page.keyboard.press('Enter');
   }
 
   async close(): Promise<void> {

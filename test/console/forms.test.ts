@@ -39,7 +39,7 @@ test('a subscription chooses what to report from a list with a sentence for each
   assert.match(sentence, /\w+ \w+.*ip_policy_created\.v0/);
   await dialog.locator('.choices input').first().click();
   await dialog.getByText('1 chosen').waitFor();
-  assert.deepEqual(await admin.seriousFindings(), []);
+  assert.deepEqual(await admin.axeFindings(), []);
   await page.keyboard.press('Escape');
 });
 
@@ -77,7 +77,7 @@ test('IP restriction begins with addresses, and makes the policy of them', { ski
   await dialog.getByText('“office” is neither an address nor a range.').waitFor();
   await addresses.fill('203.0.113.7\n198.51.100.0/24');
   await dialog.getByText('Only visitors from 203.0.113.7, 198.51.100.0/24 get in.').waitFor();
-  assert.deepEqual(await admin.seriousFindings(), []);
+  assert.deepEqual(await admin.axeFindings(), []);
   await dialog.getByRole('button', { name: 'Save' }).click();
   const card = page.getByRole('region', { name: 'IP restriction module' });
   await card.getByRole('link', { name: 'office.localhost/' }).waitFor();

@@ -52,7 +52,7 @@ async function examine(name: string): Promise<void> {
   assert.equal(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), true, `${name} is too wide`);
   for (const colorScheme of isLong ? (['dark', 'light'] as const) : (['dark'] as const)) {
     await page.emulateMedia({ colorScheme });
-    assert.deepEqual(await admin.seriousFindings(), [], `${name}, ${colorScheme}`);
+    assert.deepEqual(await admin.axeFindings(), [], `${name}, ${colorScheme}`);
   }
   await page.emulateMedia({ colorScheme: 'light' });
   await page.setViewportSize({ width: 1280, height: 860 });

@@ -69,7 +69,7 @@ test('sites are listed with where they go, who may enter, their health and their
   await row('empty.localhost').getByText('no target').waitFor();
   await row('empty.localhost').getByText('everybody with a password').waitFor();
   await photograph('sites');
-  assert.deepEqual(await admin.seriousFindings(), []);
+  assert.deepEqual(await admin.axeFindings(), []);
 
   await admin.page.getByLabel('Search sites').fill('dead');
   await row('open.localhost').waitFor({ state: 'detached' });
@@ -103,7 +103,7 @@ test('on its page, a site gets another target, other people and another host, ea
   await page.getByLabel('Certain addresses', { exact: true }).click();
   await page.getByLabel('Addresses and ranges').fill('203.0.113.7');
   await photograph('site-entry');
-  assert.deepEqual(await admin.seriousFindings(), []);
+  assert.deepEqual(await admin.axeFindings(), []);
   await save('Everybody may enter from 203.0.113.7/32, and from nowhere else.');
   assert.equal((await world.edge.ask('dead.localhost')).status, 403);
   // What is there is in the form again, and replaced as a whole.
@@ -126,7 +126,7 @@ test('on its page, a site gets another target, other people and another host, ea
   await photograph('site');
   await page.setViewportSize({ width: 360, height: 740 });
   assert.equal(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), true);
-  assert.deepEqual(await admin.seriousFindings(), []);
+  assert.deepEqual(await admin.axeFindings(), []);
   await page.setViewportSize({ width: 1280, height: 860 });
   await page.getByRole('button', { name: 'Undo' }).click();
   await page.getByRole('button', { name: 'Undo the change' }).click();
@@ -196,7 +196,7 @@ test('sites that agents publish are listed beside the others, also on a phone', 
   await row('agents.localhost').getByText('everybody from listed addresses').waitFor();
   assert.equal(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), true);
   await photograph('sites-with-agents');
-  assert.deepEqual(await admin.seriousFindings(), []);
+  assert.deepEqual(await admin.axeFindings(), []);
   await page.setViewportSize({ width: 1280, height: 860 });
   await agent.close();
 });
@@ -232,7 +232,7 @@ test('forms find what exists by name, have a picker for times, and say what is w
   assert.deepEqual(labels.slice(0, 3), ['Edge (required)', 'Route (required)', 'Expires at (required)']);
   assert.deepEqual(labels.slice(-2), ['Description', 'Metadata']);
   await photograph('guest-link-form');
-  assert.deepEqual(await admin.seriousFindings(), []);
+  assert.deepEqual(await admin.axeFindings(), []);
   await dialog.getByRole('button', { name: 'Review changes' }).click();
   await dialog.getByRole('button', { name: 'Save' }).click();
   await page.getByRole('button', { name: 'I have stored it' }).click();
@@ -272,7 +272,7 @@ test('lists and maps say what is wrong with an entry while it is typed', { skip 
   await dialog.getByLabel('Scopes 2', { exact: true }).fill('');
   await page.keyboard.press('Tab');
   await dialog.locator('.problem', { hasText: 'It is empty: fill it in, or remove it.' }).waitFor();
-  assert.deepEqual(await admin.seriousFindings(), []);
+  assert.deepEqual(await admin.axeFindings(), []);
   await page.keyboard.press('Escape');
 });
 
@@ -322,7 +322,7 @@ test('forms of passwords, circuit breakers and lists save what they show, and sh
   });
   await admin.addModule('Circuit breaker', async () => {
     await page.getByLabel('Error threshold percentage').fill('0.5');
-    assert.deepEqual(await admin.seriousFindings(), []);
+    assert.deepEqual(await admin.axeFindings(), []);
   });
   assert.ok(!(await page.content()).includes('correct horse'));
   const basic = page.getByRole('region', { name: 'Basic auth module' });

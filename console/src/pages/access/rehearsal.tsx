@@ -57,7 +57,7 @@ export function Rehearsal({ edgeId, routeId, config }: { edgeId: string; routeId
                 <Notice tone="warn">There are more than 10,000 people: only the latest are shown.</Notice>
               )}
               <DataTable
-                label="People of the last 30 days"
+                label="People by what the rules decide"
                 rows={people}
                 rowKey={({ application_user }) => application_user.id}
                 columns={[

@@ -10,7 +10,7 @@ export function AuthorName({ author }: Pick<Change, 'author'>) {
   const page = isOwn ? `/people/${encodeURIComponent(subject)}` : kind === 'api_key' ? '/keys?tab=api_keys' : null;
   const text = name || id;
   return (
-    <span dir="auto" title={address === null ? id : `${id} from ${address}`}>
+    <span dir="auto" class={address === null ? '' : 'in-text'} title={address === null ? id : `${id} from ${address}`}>
       {page === null ? text : <a href={href(page)}>{text}</a>}
       {address !== null && <span class="muted"> from {address}</span>}
     </span>

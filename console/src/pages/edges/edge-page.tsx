@@ -92,7 +92,7 @@ function Routes({ edge, onChange }: { edge: Document; onChange: () => void }) {
         {rows.length > 0 && <span class="push">{create}</span>}
       </div>
       <DataTable<Document>
-        label="Routes"
+        label="Routes by path"
         columns={[
           {
             name: 'Path',

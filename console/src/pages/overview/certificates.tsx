@@ -27,7 +27,7 @@ export function Certificates() {
         </a>
       </header>
       <DataTable<Document>
-        label="Certificates that expire first"
+        label="Certificates by expiry"
         rows={rows}
         isLoading={managed.isLoading && rows.length === 0}
         rowKey={({ id }) => String(id)}

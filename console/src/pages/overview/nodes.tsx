@@ -16,7 +16,7 @@ export function Nodes() {
       {error !== null &&
         (error.isUnavailable ? <NotAvailable what="The list of nodes" /> : <ErrorNotice error={error} />)}
       <DataTable<Document>
-        label="Nodes"
+        label="Nodes and their state"
         rows={data ?? []}
         isLoading={isLoading && data === null}
         rowKey={({ id }) => String(id)}

@@ -47,7 +47,7 @@ export function SitesNow() {
       <LoadedView loaded={loaded} what="The list of sites">
         {() => (
           <DataTable<Document>
-            label="Sites"
+            label="Sites and their state"
             rows={edges}
             rowKey={({ id }) => String(id)}
             isStacked

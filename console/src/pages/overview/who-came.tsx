@@ -43,7 +43,7 @@ export function WhoCame() {
       <LoadedView loaded={loaded} what="The history of requests">
         {(visits) => (
           <DataTable<Visit>
-            label="Who came"
+            label="Visitors, latest first"
             rows={visits}
             rowKey={({ last }) => last.id}
             columns={[

@@ -56,7 +56,7 @@ function ConsoleLogins({ accountId }: { accountId: string }) {
         Logged in to this console <a href={href('/sessions')}>All sessions</a>
       </h2>
       <DataTable<Document>
-        label="Logged in to this console"
+        label="Logins to this console"
         rows={logins}
         rowKey={({ id }) => String(id)}
         columns={[
@@ -84,7 +84,7 @@ function Logins({ user }: { user: string }) {
       <LoadedView loaded={loaded} what="The list of logins">
         {({ application_sessions: logins }) => (
           <DataTable<Document>
-            label="Logged in at"
+            label="Logins at sites"
             rows={logins}
             rowKey={({ id }) => String(id)}
             columns={[
@@ -118,7 +118,7 @@ function LastRequests({ user }: { user: string }) {
         Last requests <a href={href(`/traffic?user=${encodeURIComponent(user)}`)}>All of them, live</a>
       </h2>
       <LoadedView loaded={loaded} what="The history of requests">
-        {({ requests }) => <RequestTable label="Last requests" requests={requests} hasPeople={false} />}
+        {({ requests }) => <RequestTable label="Last requests of the person" requests={requests} hasPeople={false} />}
       </LoadedView>
     </section>
   );

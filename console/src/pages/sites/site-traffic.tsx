@@ -53,7 +53,7 @@ export function SiteTraffic({ edgeId, routeId }: { edgeId: string; routeId: stri
             Last requests <a href={href(`/traffic?edge=${encodeURIComponent(edgeId)}`)}>All of them, live</a>
           </h2>
           <LoadedView loaded={requests} what="The history of requests">
-            {(found) => <RequestTable label="Last requests" requests={found ?? []} hasPeople />}
+            {(found) => <RequestTable label="Last requests of the site" requests={found ?? []} hasPeople />}
           </LoadedView>
         </section>
       )}
