@@ -17,8 +17,13 @@ export const routes = {
 
 type KnownOfOwners = Pick<Facts, 'unprepared' | 'logins' | 'isOwnApi' | 'whyForbidden'>;
 
+/** What people call it; the finding has the id beside the text. */
+function hostOf({ id, hostports }: CheckedEdge): string {
+  return hostports[0]?.replace(/:443$/, '') ?? id;
+}
+
 function* checkEdge(edge: CheckedEdge, known: KnownOfOwners): Generator<Finding | null> {
-  const name = `${edge.id} (${edge.hostports[0] ?? 'no host'})`;
+  const name = hostOf(edge);
   const about = { id: edge.id };
   let isFine = true;
   for (const finding of [...modulesOf(about, name, known.unprepared), ...withoutUse(edge, name, about)]) {
@@ -44,7 +49,7 @@ function withoutUse(edge: CheckedEdge, name: string, about: Subject): readonly F
 }
 
 function checkRoute(edge: CheckedEdge, route: CheckedRoute, known: KnownOfOwners): readonly Finding[] {
-  const name = `${route.id} (${edge.hostports[0] ?? 'no host'} ${route.match})`;
+  const name = `${hostOf(edge)}${route.match}`;
   const about = { id: route.id, parentId: edge.id };
   const findings = [
     ...modulesOf(about, name, known.unprepared),

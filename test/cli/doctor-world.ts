@@ -58,7 +58,7 @@ export class DoctorWorld {
   }
 
   /** An edge whose route has a fixed response, so that it has no problem. */
-  async site(...hosts: readonly string[]): Promise<{ edge: string; route: string; routeId: string }> {
+  async site(...hosts: readonly string[]): Promise<{ edge: string; route: string }> {
     const { id: backendId } = await this.api('POST', '/backends/http_response', { body: 'hello' });
     const { id } = await this.api('POST', '/edges/https', { hostports: hosts.map((host) => `${host}:443`) });
     const edge = `/edges/https/${id}`;
@@ -67,7 +67,7 @@ export class DoctorWorld {
       match: '/',
       backend: { backend_id: backendId },
     });
-    return { edge, route: `${edge}/routes/${routeId}`, routeId };
+    return { edge, route: `${edge}/routes/${routeId}` };
   }
 
   examine(args: readonly string[] = [], env: Readonly<Record<string, string>> = {}): Promise<Diagnosis> {
