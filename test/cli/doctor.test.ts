@@ -287,7 +287,9 @@ suite('routes and upstreams', () => {
     const { edge, route } = await world.site('public.localhost');
     const providers = async (issuer: string, enabled = true) => {
       await world.api('PUT', `${route}/oidc`, { issuer, client_id: 'app', enabled });
-      return said(await world.examine(), 'routes', 'public.localhost/').filter((line) => line.includes('admits anyone'));
+      return said(await world.examine(), 'routes', 'public.localhost/').filter((line) =>
+        line.includes('admits anyone'),
+      );
     };
     assert.match((await providers('https://accounts.google.com'))[0] ?? '', /^warning: .*account at Google/);
     assert.match((await providers('https://login.microsoftonline.com/common/v2.0'))[0] ?? '', /Microsoft/);
