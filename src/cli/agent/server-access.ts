@@ -2,8 +2,8 @@ import { dirname, join, resolve } from 'node:path';
 import { getCACertificates } from 'node:tls';
 import { usage } from '../../lib/flags.ts';
 import { isLoopbackHost, parseListenAddress } from '../../lib/net/listen-address.ts';
-import { printable } from '../api/cell-text.ts';
 import type { TextSource } from '../api/text-source.ts';
+import { askOrRefuse } from '../ask-or-refuse.ts';
 import type { CommandContext } from '../command.ts';
 import type { AgentPorts } from './agent-ports.ts';
 import { besideFile, certificateBlocks, readCertificates } from './certificates.ts';
@@ -111,14 +111,6 @@ async function checkFoundCa({ flags, context, file }: Surroundings, token: Token
     question: `${folder} in this directory has the CA of the server. Send a server with its certificate the secret of ${what}? [y/N] `,
     refusal: `${folder} in this directory has the CA of the server, but the secret of ${what} does not come from there: if the folder is yours, set POSTERN_DATA_DIR=${folder}. Otherwise, name the CA with --root-ca`,
   });
-}
-
-async function askOrRefuse(
-  context: CommandContext,
-  { question, refusal }: { readonly question: string; readonly refusal: string },
-): Promise<void> {
-  const answer = await context.ask?.(printable(question));
-  if (!/^y(es)?$/i.test((answer ?? '').trim())) throw usage(printable(refusal));
 }
 
 function givenSecretFlags(flags: FlagValues): readonly string[] {

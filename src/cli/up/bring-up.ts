@@ -13,6 +13,7 @@ import { identityHostFor } from './check-dns.ts';
 import { checkMachine } from './check-machine.ts';
 import { type ConsolePlace, consoleLines } from './console-lines.ts';
 import { consoleSite } from './console-site.ts';
+import { checkSecretDestinations } from './found-settings.ts';
 import { withNamedPeople } from './named-people.ts';
 import {
   agreedSettings,
@@ -54,6 +55,7 @@ export async function bringUp(typed: UpRequest): Promise<number> {
   const { parsed, context, ports } = typed;
   const place = findSettings(parsed.flags, context, ports.service);
   const former = loadSettings(place);
+  await checkSecretDestinations({ place, loaded: former }, context);
   const plan = await planServer(typed, place, former);
   // A server that was never there serves nothing: its settings need not be written to find that out.
   const hasNoData = !plan.isRunning && !ports.service.exists(plan.next.config.data_dir);

@@ -10,6 +10,7 @@ import type { CommandContext } from '../command.ts';
 import { checkReach } from '../doctor/checks/api.ts';
 import type { DoctorPorts } from '../doctor/doctor-ports.ts';
 import { listenerUrl } from '../doctor/listener-url.ts';
+import { checkKeyDestination } from './found-settings.ts';
 import type { SettingsPlace } from './settings-place.ts';
 import { upFailed } from './up-failed.ts';
 
@@ -69,6 +70,7 @@ export async function openServer({ place, loaded, flags, context }: ServerAccess
       `a server runs at ${url}, and there is no API key for it in ${loaded.config.data_dir}: run this command as root or as the user of the server, or set POSTERN_CLI_API_KEY or --api-key-file FILE`,
     );
   }
+  await checkKeyDestination({ place, loaded, url }, key, context);
   return new CommandTransport({ url, apiKey: key });
 }
 

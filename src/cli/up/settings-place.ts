@@ -21,6 +21,8 @@ export interface SettingsPlace {
   readonly env: CommandContext['env'];
   /** Whether a server that runs already knows the file. */
   readonly isKnown: boolean;
+  /** Nobody named the file: the current directory happens to have it, so it may be anybody's. */
+  readonly isFound: boolean;
 }
 
 /** A file that this command makes, and removes again if it fails: no unit names it. */
@@ -35,14 +37,23 @@ export function findSettings(
 ): SettingsPlace {
   const given = flags.get('config');
   if (!ports.isRoot() || !ports.hasSystemd()) {
-    const file = given ?? context.env[CONFIG_VARIABLE] ?? FILE_HERE;
-    return { service: null, file, text: ports.read(file), env: context.env, isKnown: true };
+    const named = given ?? context.env[CONFIG_VARIABLE];
+    const file = named ?? FILE_HERE;
+    const text = ports.read(file);
+    return {
+      service: null,
+      file,
+      text,
+      env: context.env,
+      isKnown: true,
+      isFound: named === undefined && text !== null,
+    };
   }
   const service = planService({ role: 'server', flags: new Map(), command: ports.ownCommand(), env: context.env });
   const env = serviceVariables(service, ports, context.env);
   const named = env[CONFIG_VARIABLE];
   const file = given === undefined ? (named ?? FILE_OF_SERVICE) : resolve(given);
-  return { service, file, text: ports.read(file), env, isKnown: named === file };
+  return { service, file, text: ports.read(file), env, isKnown: named === file, isFound: false };
 }
 
 /** The settings that a server would have with this text in its file. */
