@@ -60,7 +60,7 @@ function descriptionOf(types: readonly EventType[]): string {
 }
 
 const webhookHeaders: readonly ParameterObject[] = [
-  header('webhook-id', 'Id of the delivery. A retry has the same: use it to ignore repeats.'),
+  header('webhook-id', 'Id of the event. A retry and a replay have the same: use it to ignore repeats.'),
   header('webhook-timestamp', 'When the request was sent, in seconds since 1970.'),
   header(
     'webhook-signature',
