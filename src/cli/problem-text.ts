@@ -15,10 +15,11 @@ const SETTINGS_CODES = new Set([
   'ERR_POSTERN_CONFIG_VALUE',
 ]);
 
-/** One line that says what to do; the stack only if details were requested. */
+/** One line that starts with the name of the program and says what to do; the stack only if details were requested. */
 export function problemText(error: unknown, args: readonly string[], env: CommandContext['env']): string {
   const message = messageOf(error);
-  const line = `postern: ${oneLine(message)}`;
+  const text = oneLine(message);
+  const line = text.startsWith('postern ') ? text : `postern: ${text}`;
   const wantsStack = /\b(debug|trace)\b/.test(`${env['POSTERN_LOG_LEVEL']} ${flagValue(args, '--log-level')}`);
   return wantsStack && error instanceof Error ? `${line}\n${error.stack}` : line;
 }

@@ -67,7 +67,7 @@ test('rejects another shell', async () => {
     'postern: there is no completion for bahs: the shells are bash, zsh and fish. Did you mean "bash"?\n',
   );
   const none = await runCommand(['completion']);
-  assert.deepEqual([none.code, none.stderr], [2, 'postern: postern completion takes one shell: bash, zsh or fish\n']);
+  assert.deepEqual([none.code, none.stderr], [2, 'postern completion takes one shell: bash, zsh or fish\n']);
 });
 
 suite('names that only the server knows', async () => {

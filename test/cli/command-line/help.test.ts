@@ -111,7 +111,7 @@ test('a missing subcommand is answered with the list of them', async () => {
   assert.equal(code, 2);
   assert.equal(
     stderr,
-    'postern: postern store needs a subcommand: backup, restore, rotate-key, create-key. See postern store --help\n',
+    'postern store needs a subcommand: backup, restore, rotate-key, create-key. See postern store --help\n',
   );
 });
 

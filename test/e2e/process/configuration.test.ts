@@ -42,7 +42,7 @@ suite('postern server, wrongly configured', { timeout: TIMEOUT_MS }, () => {
       1,
       /^postern: cannot read the configuration file absent\.yaml: it does not exist. Check the path$/m,
     ],
-    ['stray argument', { args: ['now'] }, 2, /^postern: postern server takes no argument/],
+    ['stray argument', { args: ['now'] }, 2, /^postern server takes no argument/],
   ];
   // Every message has a unit test; these show how the process ends.
   for (const [name, options, code, message] of firstOf(cases, 4)) {
