@@ -184,6 +184,9 @@ suite('postern up in a terminal', () => {
     assert.match(other.err, /nothing answers at 127\.0\.0\.1:3001 yet/);
     assert.match(other.out, /^Login: /m);
     assert.doesNotMatch(other.out, /^Invite: /m, 'nobody was named');
+    const again = await world.up([HOST, '--login']);
+    assert.equal(again.code, 0);
+    assert.doesNotMatch(again.out, /^Invite: /m, 'the rules may not admit an invented person');
     const changed = (await world.edgeOf(HOST)).routes[0];
     assert.deepEqual([changed.oidc, changed.access], [before.oidc, before.access]);
     const { code, out } = await world.up([HOST, '--allow-groups', 'ops']);

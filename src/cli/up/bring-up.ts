@@ -198,12 +198,13 @@ async function publish(request: UpRequest, { place, loaded, server, changes }: U
     waitMs: ports.certificateWaitMs,
     print: (line: string) => context.print(line),
   };
+  const isNewLogin = wanted.login === 'own' && !published.hadRules;
   const summary = {
     url: published.url,
     certificates: await certificateLines(transport, hosts, waiting),
     identity,
     // An earlier command named those who may enter.
-    people: wanted.login === 'own' || peopleText(wanted.people) !== null ? wanted.people : null,
+    people: isNewLogin || peopleText(wanted.people) !== null ? wanted.people : null,
     administrator: identity === null || !context.isTerminal ? null : await administratorLink(loaded.config.data_dir),
     console: consoleLines(await consolePlace(transport, request, { loaded, console }), context),
     connection: await connectionFlags(loaded, context),

@@ -36,6 +36,8 @@ export interface PublishedSite {
   readonly url: string;
   /** Whether people log in at the server's identity host. */
   readonly hasOwnLogin: boolean;
+  /** Whether rules already said who may enter. */
+  readonly hadRules: boolean;
 }
 
 /** Publishes the host in one change. Null: the user said no. */
@@ -70,7 +72,11 @@ export async function publishSite(transport: Transport, site: Site): Promise<Pub
   }
   if (wanted.login === 'none')
     context.print(`no login, open to ${protection === null ? 'everybody' : `visitors with ${protection}`}`);
-  return { url, hasOwnLogin: wanted.login !== 'none' && isOwnLogin(edge.login, plan.route) };
+  return {
+    url,
+    hasOwnLogin: wanted.login !== 'none' && isOwnLogin(edge.login, plan.route),
+    hadRules: (plan.route?.access ?? null) !== null,
+  };
 }
 
 function wantedEdge({ wanted, settings, facts }: Site, current: Current): WantedEdge {
