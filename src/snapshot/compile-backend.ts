@@ -3,7 +3,8 @@ import { backendOfRecordKind } from '../backends/record-kinds.ts';
 import { waysOf, waysProblem } from '../backends/ways.ts';
 import { readOrNull } from '../lib/read-or-null.ts';
 import { pathReaderOf } from '../modules/path-reader.ts';
-import type { TrackingReader } from './tracking-reader.ts';
+import type { RecordReader } from '../replica/record-reader.ts';
+import type { Change, StoredRecord } from '../store/store.ts';
 
 /** The kind of an id, by its prefix. */
 export type KindOfId = (id: string) => string | null;
@@ -11,14 +12,21 @@ export type KindOfId = (id: string) => string | null;
 /** `problem`: why the route must refuse. */
 type RouteBackend = { readonly backend: BackendSnapshot | null } | { readonly problem: string };
 
-/** The backends of an edge, each compiled once: routes share them, and one that others name is not copied for each. */
-export class EdgeBackends {
-  readonly #reader: TrackingReader;
+/**
+ * The backends of a thread, each compiled once: routes of all edges share them, so that 700 sites of one backend with 10,000
+ * targets take the memory of one. A change of a backend outdates it and all that lead to it, and nothing else.
+ */
+export class SharedBackends {
+  readonly #reader: Pick<RecordReader, 'get'>;
   readonly #kindOfId: KindOfId;
   readonly #compiled = new Map<string, BackendSnapshot | null>();
   readonly #ofRoutes = new Map<string, RouteBackend>();
+  /** Members of each backend that was asked for; null: the API did not write its configuration. */
+  readonly #members = new Map<string, readonly string[] | null>();
+  /** The backends that name it. */
+  readonly #namedBy = new Map<string, Set<string>>();
 
-  constructor(reader: TrackingReader, kindOfId: KindOfId) {
+  constructor(reader: Pick<RecordReader, 'get'>, kindOfId: KindOfId) {
     this.#reader = reader;
     this.#kindOfId = kindOfId;
   }
@@ -34,6 +42,28 @@ export class EdgeBackends {
       this.#ofRoutes.set(id, known);
     }
     return known;
+  }
+
+  /** Returns the changes as edges depend on them: a changed backend changes those that lead to it. */
+  follow(changes: readonly Change[]): readonly Change[] {
+    const changed = new Set<string>();
+    for (const change of changes) {
+      const { id } = change.op === 'put' ? change.record : change.key;
+      if (this.#members.has(id)) changed.add(id);
+    }
+    if (changed.size === 0) return changes;
+    for (const id of changed) this.#readAgain(id);
+    // It grows while it is walked.
+    const outdated = new Set(changed);
+    for (const id of outdated) {
+      this.#compiled.delete(id);
+      this.#ofRoutes.delete(id);
+      for (const parent of this.#namedBy.get(id) ?? []) outdated.add(parent);
+    }
+    const above = [...outdated.difference(changed)]
+      .map((id) => this.#recordOf(id))
+      .filter((each) => each !== undefined);
+    return above.length === 0 ? changes : [...changes, ...above.map((record) => ({ op: 'put', record }) as const)];
   }
 
   #compileForRoute(id: string): RouteBackend {
@@ -53,26 +83,62 @@ export class EdgeBackends {
   #compile(id: string): BackendSnapshot | null {
     const known = this.#compiled.get(id);
     if (known !== undefined) return known;
-    const kind = this.#kindOfId(id);
-    const record = kind === null ? undefined : this.#reader.get(kind, id);
-    if (kind === null || record === undefined) return null;
+    const snapshot = this.#make(id);
+    this.#compiled.set(id, snapshot);
+    return snapshot;
+  }
+
+  #make(id: string): BackendSnapshot | null {
+    const record = this.#recordOf(id);
+    if (record === undefined) return null;
     const members = new Map<string, BackendSnapshot>();
     for (const memberId of this.#membersOf(id) ?? []) {
       const member = this.#compile(memberId);
       if (member !== null) members.set(memberId, member);
     }
-    const snapshot = { kind, id, revision: record.revision, config: record.doc, members };
-    this.#compiled.set(id, snapshot);
-    return snapshot;
+    return { kind: record.kind, id, revision: record.revision, config: record.doc, members };
   }
 
-  /** Null: the API did not write this configuration. */
   #membersOf(id: string): readonly string[] | null {
-    const kind = this.#kindOfId(id);
-    const record = kind === null ? undefined : this.#reader.get(kind, id);
-    if (kind === null || record === undefined) return [];
-    const members = readOrNull(() => backendOfRecordKind(kind)?.memberIds?.(record.doc as never) ?? []);
+    let members = this.#members.get(id);
+    if (members === undefined) {
+      members = this.#readMembers(id);
+      this.#members.set(id, members);
+      for (const member of members ?? []) this.#namersOf(member).add(id);
+    }
+    return members;
+  }
+
+  #namersOf(id: string): Set<string> {
+    let namers = this.#namedBy.get(id);
+    if (namers === undefined) {
+      namers = new Set();
+      this.#namedBy.set(id, namers);
+    }
+    return namers;
+  }
+
+  /** Who names whom must be known at once: a member may change before this one is compiled again. */
+  #readAgain(id: string): void {
+    for (const member of this.#members.get(id) ?? []) {
+      const namers = this.#namedBy.get(member);
+      namers?.delete(id);
+      if (namers?.size === 0) this.#namedBy.delete(member);
+    }
+    this.#members.delete(id);
+    if (this.#recordOf(id) !== undefined || this.#namedBy.has(id)) this.#membersOf(id);
+  }
+
+  #readMembers(id: string): readonly string[] | null {
+    const record = this.#recordOf(id);
+    if (record === undefined) return [];
+    const members = readOrNull(() => backendOfRecordKind(record.kind)?.memberIds?.(record.doc as never) ?? []);
     return Array.isArray(members) && members.every((member) => typeof member === 'string') ? members : null;
+  }
+
+  #recordOf(id: string): StoredRecord | undefined {
+    const kind = this.#kindOfId(id);
+    return kind === null ? undefined : this.#reader.get(kind, id);
   }
 }
 
@@ -83,8 +149,19 @@ export function withMembers(backend: BackendSnapshot): ReadonlySet<BackendSnapsh
   return found;
 }
 
+const pathReaders = new WeakMap<BackendSnapshot, string | null>();
+
 /** What of a backend and its members reads paths; null: nothing. */
 export function backendPathReader(backend: BackendSnapshot): string | null {
+  let known = pathReaders.get(backend);
+  if (known === undefined) {
+    known = findPathReader(backend);
+    pathReaders.set(backend, known);
+  }
+  return known;
+}
+
+function findPathReader(backend: BackendSnapshot): string | null {
   for (const { kind, config } of withMembers(backend)) {
     const known = backendOfRecordKind(kind);
     if (known === undefined && kind !== TUNNEL_BACKEND_KIND) return kind;

@@ -14,7 +14,7 @@ import { namesOf } from '../modules/shared-runtimes.ts';
 import type { StoredRecord } from '../store/store.ts';
 import { admissionSteps } from './admission-steps.ts';
 import type { AmbiguousPaths } from './ambiguous-paths.ts';
-import { backendPathReader, EdgeBackends, type KindOfId } from './compile-backend.ts';
+import { backendPathReader, type KindOfId, SharedBackends } from './compile-backend.ts';
 import type { EdgeSnapshot, ModuleProblem, NamedModule, RouteSnapshot } from './edge-snapshot.ts';
 import { hasHook } from './has-hook.ts';
 import { hostsOf } from './hosts-of.ts';
@@ -50,6 +50,8 @@ export interface CompileDefinitions extends Definitions {
   readonly tables: ModuleTables;
   /** Absent: they are made of what the reader has, for each edge. */
   readonly childTable?: ReadsChildTables | undefined;
+  /** Absent: they are compiled from what the reader has, for each edge. */
+  readonly backends?: SharedBackends | undefined;
 }
 
 /** What the compilation of an edge and its routes shares. */
@@ -57,7 +59,7 @@ interface EdgeContext {
   readonly definitions: CompileDefinitions;
   readonly reader: TrackingReader;
   readonly ports: RecordPorts;
-  readonly backends: EdgeBackends;
+  readonly backends: SharedBackends;
   /** Modules that this version does not know, on owners of this level. */
   readonly unknown: Readonly<Record<Module['level'], readonly UnknownModule[]>>;
 }
@@ -99,7 +101,7 @@ export function compileEdge(
     definitions,
     reader,
     ports: recordPorts(reader, configuredBy, definitions),
-    backends: new EdgeBackends(reader, definitions.kindOfId),
+    backends: definitions.backends ?? new SharedBackends(reader, definitions.kindOfId),
     unknown,
   };
   const own = prepareAll(context, { edgeId, routeId: null });
@@ -135,7 +137,7 @@ function compileRoute(
   const edgeId = record.parent ?? '';
   const prepared = prepareAll(context, { edgeId, routeId: record.id });
   const backendId = prepared.modules.find(hasHook('backendId'))?.prepared.backendId;
-  const compiled = backendId === undefined ? { backend: null } : context.backends.compile(backendId);
+  const compiled = backendId === undefined ? { backend: null } : compileBackend(backendId, context);
   const own = 'problem' in compiled ? withProblem(prepared, compiled.problem) : prepared;
   const inOrder = [...edge.modules, ...own.modules].sort((a, b) => tables.position(a.name) - tables.position(b.name));
   const backend = 'backend' in compiled ? compiled.backend : null;
@@ -158,6 +160,12 @@ function compileRoute(
     backend,
     ownCookieNames,
   };
+}
+
+/** The edge depends on the backend of its route alone, which changes with all that it leads to. */
+function compileBackend(id: string, { reader, backends }: EdgeContext): ReturnType<SharedBackends['compile']> {
+  reader.dependencies.add(id);
+  return backends.compile(id);
 }
 
 function withProblem(prepared: PreparedModules, message: string): PreparedModules {

@@ -37,7 +37,12 @@ export function compileDetached(edge: DetachedEdge, definitions: CompileDefiniti
   const { backend } = edge;
   const kindOfId = (id: string): string | null => (id === backend.id ? backend.kind : definitions.kindOfId(id));
   const reader = new TrackingReader(new DetachedReader(recordsOf(edge, definitions.modules)));
-  const snapshot = compileEdge(edge.id, reader, { ...definitions, kindOfId, childTable: undefined }, 'agent');
+  const snapshot = compileEdge(
+    edge.id,
+    reader,
+    { ...definitions, kindOfId, childTable: undefined, backends: undefined },
+    'agent',
+  );
   if (snapshot === null) throw new Error(`${edge.id} was compiled from records without itself`);
   return edge.isPlain ? { ...snapshot, isPlain: true } : snapshot;
 }

@@ -5,6 +5,7 @@ import { revisionOf } from '../store/revision-of.ts';
 import type { Change } from '../store/store.ts';
 import { ChildTables } from './child-tables.ts';
 import { Compilation, type CompiledEdge } from './compilation.ts';
+import { SharedBackends } from './compile-backend.ts';
 import { type CompileDefinitions, compileEdge, type Definitions, OWNER_KINDS } from './compile-edge.ts';
 import { compileDetached, type DetachedEdge } from './detached-edge.ts';
 import { EdgeDependencies } from './edge-dependencies.ts';
@@ -40,6 +41,7 @@ export class Snapshots {
   /** Edges that nobody has asked for yet; null: every edge is compiled as soon as it is known. */
   readonly #unused: UnusedEdges | null;
   readonly #childTables: ChildTables;
+  readonly #backends: SharedBackends;
   readonly #dependencies = new EdgeDependencies();
   /** Edges without a record: addresses created by agents, while they are online. */
   readonly #ephemeral = new Map<string, EdgeSnapshot>();
@@ -63,10 +65,12 @@ export class Snapshots {
     this.#unused = isLazy ? new UnusedEdges(replica.all(EDGE_KIND)) : null;
     const childTables = new ChildTables(definitions.modules, replica);
     this.#childTables = childTables;
+    this.#backends = new SharedBackends(replica, definitions.kindOfId);
     this.#definitions = {
       ...definitions,
       tables: new ModuleTables(definitions.modules, OWNER_KINDS),
       childTable: (table, parentId) => childTables.read(table, parentId),
+      backends: this.#backends,
     };
     this.#budget = budget;
     this.#unsubscribe = replica.onChange((changes) => this.#follow(changes));
@@ -243,7 +247,7 @@ export class Snapshots {
   }
 
   #followAs(shown: readonly Change[], revisions: Iterable<number>, maxAtOnce = MAX_RESOLVED_AT_ONCE): void {
-    const changes = this.#childTables.follow(shown);
+    const changes = this.#backends.follow(this.#childTables.follow(shown));
     if (this.#childTables.isBehind) this.#wait(this.#childTables.catchUp(new TimeSlice(this.#budget)));
     this.#load(shown);
     if (changes.length <= maxAtOnce && this.#loading === null) this.#affect(changes, revisions);

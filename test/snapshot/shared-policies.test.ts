@@ -4,71 +4,36 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { isPass } from '../../src/modules/contract/decides.ts';
 import { modules } from '../../src/modules/registry.ts';
-import { FollowedReplica } from '../../src/replica/followed-replica.ts';
+import type { FollowedReplica } from '../../src/replica/followed-replica.ts';
 import { Snapshots } from '../../src/snapshot/snapshots.ts';
-import type { Change } from '../../src/store/store.ts';
+import { type MemoryPut, MemoryReplica, memoryId, memorySite } from '../support/memory-replica.ts';
 
 setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc') as () => void;
 const CPU_US_PER_MS = 1_000;
 
-interface Put {
-  readonly kind: string;
-  readonly id: string;
-  readonly parent: string | null;
-  readonly doc: object;
-}
-
-/** Configuration that is nowhere else than in memory. */
-class MemoryReplica extends FollowedReplica {
-  #revision = 0;
-
-  override refresh(): Promise<void> {
-    return Promise.resolve();
-  }
-
-  change(puts: readonly Put[], deletes: readonly { readonly kind: string; readonly id: string }[] = []): number {
-    this.#revision += 1;
-    const revision = this.#revision;
-    const changes = [
-      ...puts.map((each) => ({ op: 'put', record: { secrets: null, ...each, revision } })),
-      ...deletes.map((key) => ({ op: 'delete', key, revision })),
-    ] as unknown as readonly Change[];
-    this.table.applyAll(changes);
-    this.tell(changes);
-    return revision;
-  }
-}
-
-const idOf = (prefix: string, at: number): string => `${prefix}_${String(at).padStart(27, '0')}`;
 const addressOf = (at: number): string => `10.${at >>> 16}.${(at >>> 8) & 255}.${at & 255}`;
 
-function rule(at: number, { cidr = `${addressOf(at)}/32`, action = 'deny', policy = 1 } = {}): Put {
-  return { kind: 'ip_policy_rule', id: idOf('ipr', at), parent: idOf('ipp', policy), doc: { cidr, action } };
+function rule(at: number, { cidr = `${addressOf(at)}/32`, action = 'deny', policy = 1 } = {}): MemoryPut {
+  return { kind: 'ip_policy_rule', id: memoryId('ipr', at), parent: memoryId('ipp', policy), doc: { cidr, action } };
 }
 
-function policy(at: number): Put {
-  return { kind: 'ip_policy', id: idOf('ipp', at), parent: null, doc: {} };
+function policy(at: number): MemoryPut {
+  return { kind: 'ip_policy', id: memoryId('ipp', at), parent: null, doc: {} };
 }
 
 /** One route for each, on as many edges. */
-function sites(count: number, policyAt = 1): readonly Put[] {
+function sites(count: number, policyAt = 1): readonly MemoryPut[] {
   const backend = { kind: 'static_backend', id: 'bkd_1', parent: null, doc: { address: '127.0.0.1:3000' } };
-  const all = Array.from({ length: count }, (_, at): readonly Put[] => {
-    const [edge, route] = [idOf('edghts', at), idOf('edghtsrt', at)];
-    return [
-      { kind: 'https_edge', id: edge, parent: null, doc: { hostports: [`site-${at}.example.com:443`] } },
-      { kind: 'https_edge_route', id: route, parent: edge, doc: { match: '/', match_type: 'path_prefix' } },
-      { kind: 'https_edge_route.backend', id: `${route}.backend`, parent: route, doc: { backend_id: 'bkd_1' } },
-      restriction(at, policyAt),
-    ];
-  });
-  return [backend, ...all.flat()];
+  return [
+    backend,
+    ...Array.from({ length: count }, (_, at) => memorySite(at, 'bkd_1', () => [restriction(at, policyAt)])).flat(),
+  ];
 }
 
-function restriction(at: number, ...policies: readonly number[]): Put {
-  const route = idOf('edghtsrt', at);
-  const doc = { enabled: true, ip_policy_ids: policies.map((each) => idOf('ipp', each)) };
+function restriction(at: number, ...policies: readonly number[]): MemoryPut {
+  const route = memoryId('edghtsrt', at);
+  const doc = { enabled: true, ip_policy_ids: policies.map((each) => memoryId('ipp', each)) };
   return { kind: 'https_edge_route.ip_restriction', id: `${route}.ip_restriction`, parent: route, doc };
 }
 
@@ -101,7 +66,7 @@ suite('a policy with many rules on many routes', () => {
     assert.deepEqual([letsIn(snapshots, addressOf(7)), letsIn(snapshots, '11.0.0.1', 199)], [false, true]);
     const startUs = process.threadCpuUsage();
     await snapshots.served(replica.change([rule(5_000, { cidr: '11.0.0.1/32' })]));
-    await snapshots.served(replica.change([], [{ kind: 'ip_policy_rule', id: idOf('ipr', 7) }]));
+    await snapshots.served(replica.change([], [{ kind: 'ip_policy_rule', id: memoryId('ipr', 7) }]));
     const { user, system } = process.threadCpuUsage(startUs);
     assert.ok(user + system < 1_500 * CPU_US_PER_MS, `${(user + system) / CPU_US_PER_MS} ms`);
     assert.deepEqual([letsIn(snapshots, addressOf(7)), letsIn(snapshots, '11.0.0.1', 199)], [true, false]);
