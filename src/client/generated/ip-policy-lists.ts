@@ -163,13 +163,14 @@ export interface IpPolicyListRefresh {
 }
 
 /**
- * A list of addresses that a policy allows or denies: from a URL, from a file, or by country. While a list that
- * is enforced was never loaded, the routes of its policy reject all traffic.
+ * A list of addresses that a policy allows or denies: from a URL, from a file, or by country. A policy has at
+ * most 50. While a list that is enforced was never loaded, the routes of its policy reject all traffic.
  */
 export class IpPolicyListsClient extends ResourceClient {
   /**
    * Create an IP policy list. A list of addresses that a policy allows or denies: from a URL, from a file, or by
-   * country. While a list that is enforced was never loaded, the routes of its policy reject all traffic.
+   * country. A policy has at most 50. While a list that is enforced was never loaded, the routes of its policy
+   * reject all traffic.
    */
   create(body: IpPolicyListCreate, options?: CreateOptions): Promise<Answer<IpPolicyList>> {
     return this.call({ method: 'POST', path: '/ip_policy_lists', body }, options);
@@ -187,7 +188,8 @@ export class IpPolicyListsClient extends ResourceClient {
 
   /**
    * Get an IP policy list. A list of addresses that a policy allows or denies: from a URL, from a file, or by
-   * country. While a list that is enforced was never loaded, the routes of its policy reject all traffic.
+   * country. A policy has at most 50. While a list that is enforced was never loaded, the routes of its policy
+   * reject all traffic.
    */
   get(id: string, options?: RequestOptions): Promise<Answer<IpPolicyList>> {
     return this.call({ method: 'GET', path: '/ip_policy_lists/{id}', params: { id } }, options);

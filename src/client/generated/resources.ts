@@ -149,8 +149,8 @@ export class Resources {
   /** An address range that a policy allows or denies. */
   readonly ipPolicyRules: IpPolicyRulesClient;
   /**
-   * A list of addresses that a policy allows or denies: from a URL, from a file, or by country. While a list that
-   * is enforced was never loaded, the routes of its policy reject all traffic.
+   * A list of addresses that a policy allows or denies: from a URL, from a file, or by country. A policy has at
+   * most 50. While a list that is enforced was never loaded, the routes of its policy reject all traffic.
    */
   readonly ipPolicyLists: IpPolicyListsClient;
   /** Several writes that are stored together or not at all. */

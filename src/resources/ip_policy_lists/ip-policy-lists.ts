@@ -7,7 +7,8 @@ import { idString, reference, secret } from '../../lib/schema/annotations.ts';
 import { bodyProblem } from '../../lib/schema/decode-body.ts';
 import type { FieldProblem } from '../../lib/schema/field-problem.ts';
 import { mapOf } from '../../lib/schema/map-of.ts';
-import { defineResource, describedFields } from '../resource.ts';
+import type { RecordReader } from '../../replica/record-reader.ts';
+import { type Created, defineResource, describedFields } from '../resource.ts';
 import { liveList } from './live-list.ts';
 import { refreshList } from './refresh-list.ts';
 
@@ -16,6 +17,9 @@ const RESERVED_HEADER = new RegExp(
   `^(host|content-.*|accept-encoding|if-.*|range|expect|proxy-.*|${HOP_BY_HOP.join('|')})$`,
   'i',
 );
+
+/** A request asks all lists of a policy, one after the other. */
+const MAX_LISTS = 50;
 
 const listConfig = Type.Object({
   ...describedFields,
@@ -78,8 +82,7 @@ export const ipPolicyLists = defineResource({
   path: '/ip_policy_lists',
   listKey: 'ip_policy_lists',
   title: 'an IP policy list',
-  description:
-    'A list of addresses that a policy allows or denies: from a URL, from a file, or by country. While a list that is enforced was never loaded, the routes of its policy reject all traffic.',
+  description: `A list of addresses that a policy allows or denies: from a URL, from a file, or by country. A policy has at most ${MAX_LISTS}. While a list that is enforced was never loaded, the routes of its policy reject all traffic.`,
   eventNoun: 'ip_policy_list',
   parent: { kind: 'ip_policy', field: 'ip_policy_id' },
   config: listConfig,
@@ -96,7 +99,15 @@ export const ipPolicyLists = defineResource({
     countries: [...new Set(config.countries.map((code) => code.toUpperCase()))].sort(),
   }),
   check: (config) => [...sourceProblems(config), ...urlProblems(config.url), ...fileProblems(config.file)],
+  onCreate: (config, { reader }) => roomIn(config.ip_policy_id, reader),
 });
+
+function roomIn(policyId: string, reader: RecordReader): Created {
+  const lists = reader.pageOfParent('ip_policy_list', policyId, { beforeId: null, limit: MAX_LISTS });
+  if (lists.length < MAX_LISTS) return {};
+  const problem = `names a policy that has ${MAX_LISTS} lists, which is as many as one can have: put several sources into one list, or use another policy`;
+  return { problems: [bodyProblem('ip_policy_id', problem)] };
+}
 
 function sourceProblems({ url, file, countries, headers }: ListConfig): readonly FieldProblem[] {
   const named = [url !== '', file !== '', countries.length > 0].filter(Boolean).length;

@@ -35,6 +35,20 @@ suite('a list in a file', () => {
     assert.equal(await world.from('198.51.100.8', host), 200);
   });
 
+  test('is one of at most 50 of a policy: a request asks all of them', async () => {
+    world.write('one-of-many.txt', '203.0.113.0/24');
+    const { policyId } = await world.site();
+    const body = { ip_policy_id: policyId, file: 'one-of-many.txt' };
+    const add = () => world.edge.world.api('POST', '/ip_policy_lists', body);
+    const first = await add();
+    for (let at = 1; at < 50; at += 1) assert.equal((await add()).status, 201);
+    const refused = await add();
+    assert.deepEqual([refused.status, refused.body.error_code], [400, 'ERR_POSTERN_INVALID_BODY']);
+    assert.match(refused.body.msg, /ip_policy_id.* names a policy that has 50 lists.*use another policy/);
+    await world.edge.api('DELETE', `/ip_policy_lists/${first.body.id}`);
+    assert.equal((await add()).status, 201);
+  });
+
   test('is explained with the list and its entry', async () => {
     world.write('explained.txt', '203.0.113.0/24\n');
     const { host, policyId } = await world.site();
