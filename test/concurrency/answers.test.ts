@@ -87,6 +87,32 @@ for (const name of ['sqlite', 'postgres', 'two nodes'] as const) {
         }
       });
 
+      test(`${writers} writers of one event subscription: each answer shows its own write`, async () => {
+        const [world] = worlds as [TestWorld];
+        const sources = ['https_edge_created.v0', 'ip_policy_created.v0'].map((type) => ({ type }));
+        const made = await world.api('POST', '/event_subscriptions', { sources });
+        assert.equal(made.status, 201, made.text);
+        const path = pathOf(made.body);
+        for (const { server } of worlds) await server.replica.refresh();
+        const writes = Array.from({ length: writers }, (_, at): Write => {
+          return {
+            method: 'PATCH',
+            path,
+            body: { description: at % 2 === 0 ? 'one' : 'two', sources: [sources[at % 2]] },
+          };
+        });
+        const answered = await race(writes, 4 * rounds);
+        for (const { write, answer } of answered) {
+          assert.equal(answer.status, 200, answer.text);
+          assertOwn(write, answer, path);
+          const sent = write.body as unknown as { readonly sources: typeof sources };
+          const typesOf = (of: typeof sources): readonly string[] => of.map(({ type }) => type);
+          assert.deepEqual(typesOf(answer.body.sources), typesOf(sent.sources), answer.text);
+        }
+        assertOneBodyPerETag(answered, path);
+        assert.equal((await world.api('DELETE', path)).status, 204);
+      });
+
       test(`${writers} writers below one edge: an answer that shows their documents is the state of its commit`, async () => {
         const [world] = worlds as [TestWorld];
         for (let at = 0; at < 4; at += 1) {
