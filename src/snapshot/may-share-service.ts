@@ -5,6 +5,9 @@ import { withMembers } from './compile-backend.ts';
 /** By both backends, whose identity stands for their version: two with a hundred members each are ten thousand pairs. */
 const known = new WeakMap<BackendSnapshot, WeakMap<BackendSnapshot, boolean>>();
 
+/** So many are compared in a tenth of a second. More count as shared, because that refuses a rewrite instead of allowing it. */
+const MAX_PAIRS = 100_000;
+
 /** Whether requests to two backends, or to members of them, may reach the same service. */
 export function mayShareService(one: BackendSnapshot | null, other: BackendSnapshot | null): boolean {
   if (one === null || other === null) return false;
@@ -15,8 +18,9 @@ export function mayShareService(one: BackendSnapshot | null, other: BackendSnaps
   }
   let isShared = ofOne.get(other);
   if (isShared === undefined) {
-    const others = [...withMembers(other)];
-    isShared = [...withMembers(one)].some((each) => others.some((another) => sendToSame(each, another)));
+    const [all, others] = [[...withMembers(one)], [...withMembers(other)]];
+    isShared =
+      all.length * others.length > MAX_PAIRS || all.some((each) => others.some((another) => sendToSame(each, another)));
     ofOne.set(other, isShared);
   }
   return isShared;
