@@ -99,6 +99,13 @@ test('who may enter is changed with passwords and addresses too, and a password 
   await page.getByLabel('Password', { exact: true }).fill('long enough');
   await page.getByRole('group', { name: 'Who may enter' }).getByText('More', { exact: true }).click();
   await page.getByLabel('Only from these addresses (optional)').fill('127.0.0.1');
+  // All ways to enter are in view: the group does not scroll.
+  assert.equal(
+    await page
+      .getByRole('group', { name: 'Who may enter' })
+      .evaluate((group) => group.scrollHeight > group.clientHeight),
+    false,
+  );
   await look('site-password');
   await page.getByRole('button', { name: 'Save' }).click();
   await page.getByRole('region', { name: 'Saved' }).getByText('They may enter from 127.0.0.1/32 only.').waitFor();

@@ -38,7 +38,7 @@ export function EventTypesField({ path, value, onChange }: FieldProps) {
       </div>
       <LoadedView loaded={loaded} what="The list of event types">
         {({ event_types: types }) => (
-          <div class="stack-small choices">
+          <div class="stack-small long-choices">
             {types
               .filter(({ type, description }) =>
                 words.every((word) => `${type} ${description}`.toLowerCase().includes(word)),
