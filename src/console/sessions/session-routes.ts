@@ -93,7 +93,7 @@ async function keyOwner(
 function notAKey(): PosternError {
   return consoleErrors.create(
     'ERR_POSTERN_CONSOLE_SIGN_IN',
-    'this API key is not known: check that it is complete, or create one with "postern api api-keys create"',
+    'this API key is not known: check that it is complete. Without a key, "postern open" on the machine of the server makes a link that logs in here',
   );
 }
 
