@@ -32,12 +32,12 @@ test('a subscription chooses what to report from a list with a sentence for each
     .click();
   const dialog = page.getByRole('dialog');
   await dialog.getByLabel('Search event types').fill('ip policy created');
-  await dialog.locator('.choices .check').first().waitFor();
+  await dialog.locator('.long-choices .check').first().waitFor();
   await dialog.getByLabel('Search event types').fill('ip_policy_created');
-  await dialog.locator('.choices .check').nth(1).waitFor({ state: 'detached' });
-  const sentence = (await dialog.locator('.choices label').first().textContent()) ?? '';
+  await dialog.locator('.long-choices .check').nth(1).waitFor({ state: 'detached' });
+  const sentence = (await dialog.locator('.long-choices label').first().textContent()) ?? '';
   assert.match(sentence, /\w+ \w+.*ip_policy_created\.v0/);
-  await dialog.locator('.choices input').first().click();
+  await dialog.locator('.long-choices input').first().click();
   await dialog.getByText('1 chosen').waitFor();
   assert.deepEqual(await admin.axeFindings(), []);
   await page.keyboard.press('Escape');
