@@ -2,14 +2,12 @@ import { TimeSlice } from '../lib/async/slice-lane.ts';
 import { rfc3339 } from '../lib/clock.ts';
 import type { Replica } from '../replica/replica.ts';
 import type { Store, StoredRecord } from '../store/store.ts';
-import { ACME_LANE } from './acme-lane.ts';
-import { leasedUntilMs, type WorkerView } from './due.ts';
-import type { WantedName, WantedNames } from './names/wanted-names.ts';
+import { ACME_LANE, type WantedName, type WantedNames } from './names.ts';
 import { challengeKeys } from './orders/authorize.ts';
 import { managedPut } from './orders/lease.ts';
-import { MANAGED_CERTIFICATE, type ManagedCertificateDoc } from './records.ts';
+import { type CertificateWorker, MANAGED_CERTIFICATE, type ManagedCertificateDoc } from './records.ts';
 
-export interface ReconcileOptions {
+interface ReconcileOptions {
   readonly store: Store;
   readonly replica: Replica;
   readonly nowMs: number;
@@ -118,4 +116,49 @@ function newDoc(hostname: string, { keyType, isOwn }: WantedName, nowMs: number)
     order: null,
     worker: null,
   };
+}
+
+export interface WorkerView {
+  readonly bootId: string;
+  /** No other process uses the store: leases of others are left over. */
+  readonly isAlone: boolean;
+  /** Whether this process works on the record now. */
+  readonly isRunning: boolean;
+  readonly nowMs: number;
+}
+
+/** When another node's lease ends; null if nobody else works on it. */
+function leasedUntilMs(worker: CertificateWorker | null, view: WorkerView): number | null {
+  if (worker === null) return null;
+  if (worker.boot_id === view.bootId) return view.isRunning ? Number.POSITIVE_INFINITY : null;
+  const untilMs = Date.parse(worker.until);
+  return view.isAlone || !(untilMs > view.nowMs) ? null : untilMs;
+}
+
+export interface Due {
+  readonly atMs: number;
+  /** `check`: only the renewal information is read. */
+  readonly kind: 'issue' | 'check';
+}
+
+/** When there is something to do for a name. Null: nothing, as far as is known now. */
+export function dueOf(doc: ManagedCertificateDoc, view: WorkerView): Due | null {
+  if (doc.unwanted_since !== null) return null;
+  const leasedMs = leasedUntilMs(doc.worker, view);
+  const [issueMs, checkMs] = [issueAtMs(doc), timeOf(doc.renewal_check_at)];
+  const due: Due =
+    checkMs !== null && checkMs < issueMs ? { atMs: checkMs, kind: 'check' } : { atMs: issueMs, kind: 'issue' };
+  const atMs = Math.max(due.atMs, leasedMs ?? 0);
+  return atMs === Number.POSITIVE_INFINITY ? null : { ...due, atMs };
+}
+
+function issueAtMs({ job, certificate_pem: pem, renews_at: renewsAt }: ManagedCertificateDoc): number {
+  // Without a time the attempt was interrupted.
+  if (job !== null) return timeOf(job.retries_at) ?? 0;
+  if (pem === null) return 0;
+  return timeOf(renewsAt) ?? 0;
+}
+
+function timeOf(text: string | null): number | null {
+  return text === null ? null : Date.parse(text);
 }

@@ -1,8 +1,11 @@
+import { createHmac, randomBytes } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
+import type { Clock } from '../lib/clock.ts';
 import { PosternError } from '../lib/errors.ts';
-import type { Principal } from '../resources/operation.ts';
+import { ownerOf } from '../lib/net/address-owner.ts';
+import { isSameSecret } from '../lib/text/is-same-secret.ts';
+import { LOCAL_CALLER, type Principal } from '../resources/operation.ts';
 import { apiErrors } from './errors.ts';
-import type { FailedAuthenticationDelay } from './failed-authentication-delay.ts';
 import { type OthersWrites, repeatedIfStale } from './others-writes.ts';
 
 export type FindPrincipal = (token: string) => Principal | null;
@@ -146,4 +149,128 @@ function unauthenticated(problem: string): Error {
   return apiErrors.create('ERR_POSTERN_UNAUTHENTICATED', problem, {
     headers: { 'www-authenticate': 'Bearer' },
   });
+}
+
+const FREE_FAILURES = 20;
+const REFILL_PER_SECOND = 0.5;
+const DELAY_MS = 1000;
+const MAX_WAITING_PER_ADDRESS = 20;
+const MAX_ADDRESSES = 10_000;
+
+interface Address {
+  failures: number;
+  atMs: number;
+  waiting: number;
+}
+
+/**
+ * Delays failed authentication per address; an IPv6 /64 counts as one address. The first few failures are free, each
+ * further one is delayed, and only a limited number may wait.
+ */
+export class FailedAuthenticationDelay {
+  readonly #addresses = new Map<string, Address>();
+  readonly #clock: Clock;
+  readonly #sleep: (ms: number) => Promise<void>;
+
+  constructor(clock: Clock, sleep: (ms: number) => Promise<void>) {
+    this.#clock = clock;
+    this.#sleep = sleep;
+  }
+
+  /** Whether the next failure of this address is not delayed. */
+  isFree(address: string): boolean {
+    return this.#entry(ownerOf(address)).failures < FREE_FAILURES;
+  }
+
+  /** Await this before responding to a failed authentication. Throws 429 when too many are already waiting. */
+  async wait(address: string): Promise<void> {
+    const entry = this.#entry(ownerOf(address));
+    entry.failures += 1;
+    if (entry.failures <= FREE_FAILURES) return;
+    if (entry.waiting >= MAX_WAITING_PER_ADDRESS) {
+      throw apiErrors.create(
+        'ERR_POSTERN_RATE_LIMITED',
+        'too many failed authentications from this address: wait a few seconds',
+        {
+          headers: { 'retry-after': '5' },
+        },
+      );
+    }
+    entry.waiting += 1;
+    try {
+      await this.#sleep(DELAY_MS);
+    } finally {
+      entry.waiting -= 1;
+    }
+  }
+
+  #entry(address: string): Address {
+    const nowMs = this.#clock.nowMs();
+    const known = this.#addresses.get(address);
+    if (known !== undefined) {
+      known.failures = Math.max(0, known.failures - ((nowMs - known.atMs) / 1000) * REFILL_PER_SECOND);
+      known.atMs = nowMs;
+      return known;
+    }
+    // Evicts the oldest: counting does not stop an attacker with that many addresses.
+    if (this.#addresses.size >= MAX_ADDRESSES) this.#addresses.delete(this.#addresses.keys().next().value ?? '');
+    const entry = { failures: 0, atMs: nowMs, waiting: 0 };
+    this.#addresses.set(address, entry);
+    return entry;
+  }
+}
+
+const PREFIX = 'postern_lo_';
+/** Commands that run longer get another one. */
+const LIFETIME_MS = 5 * 60_000;
+
+export interface LocalToken {
+  readonly token: string;
+  /** In the history of changes. */
+  readonly name: string;
+  readonly expiresAtMs: number;
+}
+
+interface LocalCallersOptions {
+  readonly clock: Clock;
+  /** Name of this node. */
+  readonly node: string;
+  /** Null: commands on this machine need an API key. */
+  readonly scopes: readonly string[] | null;
+}
+
+/**
+ * Tokens for commands that the user of the server runs on its machine. The control socket gives them out. Nothing is stored: a token
+ * is signed with a key that only this process knows, so no other node accepts it, and it ends with the process.
+ */
+export class LocalCallers {
+  readonly #key = randomBytes(32);
+  readonly #clock: Clock;
+  readonly #principal: Principal | null;
+
+  constructor({ clock, node, scopes }: LocalCallersOptions) {
+    this.#clock = clock;
+    this.#principal = scopes === null ? null : { apiKeyId: `${LOCAL_CALLER}${node}`, scopes };
+  }
+
+  /** Null: the setting `local_commands` is off. */
+  issue(): LocalToken | null {
+    if (this.#principal === null) return null;
+    const expiresAtMs = this.#clock.nowMs() + LIFETIME_MS;
+    const signed = `${expiresAtMs.toString(36)}.${randomBytes(16).toString('base64url')}`;
+    return { token: `${PREFIX}${signed}.${this.#signature(signed)}`, name: this.#principal.apiKeyId, expiresAtMs };
+  }
+
+  find(token: string): Principal | null {
+    if (!token.startsWith(PREFIX)) return null;
+    const end = token.lastIndexOf('.');
+    const signed = token.slice(PREFIX.length, end);
+    if (!isSameSecret(token.slice(end + 1), this.#signature(signed))) return null;
+    const expiresAtMs = Number.parseInt(signed, 36);
+    return expiresAtMs > this.#clock.nowMs() ? this.#principal : null;
+  }
+
+  #signature(text: string): string {
+    return createHmac('sha256', this.#key).update(text).digest('base64url');
+  }
 }

@@ -6,32 +6,26 @@ import type { Clock } from '../lib/clock.ts';
 import type { PosternError } from '../lib/errors.ts';
 import { createDenseIds } from '../lib/text/dense-ids.ts';
 import type { Operation } from '../resources/operation.ts';
-import { type AnswerRecords, recordAnswer } from './answered-request.ts';
-import type { ApiExtension } from './api-extension.ts';
+import { type AnswerRecords, recordAnswer } from './api-metrics.ts';
 import {
   type Authenticate,
   type AuthenticateOptions,
   createAuthenticate,
+  FailedAuthenticationDelay,
   type FindPrincipal,
   type KindOfToken,
   onceKnown,
 } from './authentication.ts';
-import { addBodyParsers, ignoreContentType } from './body-parsers.ts';
 import { CrossOrigin } from './cross-origin.ts';
-import { cutOffError, errorBody, shownError } from './error-response.ts';
-import { FailedAuthenticationDelay } from './failed-authentication-delay.ts';
-import { GzipResponses } from './gzip-responses.ts';
-import { LargeBodies, largeBodyGate } from './large-bodies.ts';
+import { answerBeforeBody, cutOffError, errorBody, PlainRefusals, shownError } from './error-response.ts';
 import { operationGate, operationHandler } from './operation-route.ts';
 import type { OthersWrites } from './others-writes.ts';
-import { pathOf } from './path-of.ts';
-import { answerBeforeBody, PlainRefusals } from './plain-refusals.ts';
 import type { ProtocolErrorAnswers } from './protocol-errors.ts';
 import { addPublicRoutes, type PublicPages, publicRoutes } from './public-routes.ts';
 import { RateLimit } from './rate-limit.ts';
-import { takesBody } from './request-body.ts';
+import { addBodyParsers, ignoreContentType, LargeBodies, largeBodyGate, takesBody } from './request-bodies.ts';
 import type { RequestState } from './request-state.ts';
-import { ServedPaths } from './served-paths.ts';
+import { type ApiExtension, pathOf, ServedPaths } from './served-paths.ts';
 import {
   allowedMethods,
   isRoutedMethod,
@@ -39,7 +33,7 @@ import {
   unroutableProblem,
   unservedRequests,
 } from './unserved-requests.ts';
-import { varyOn } from './vary.ts';
+import { GzipResponses, varyOn } from './write-result.ts';
 
 const MAX_BODY_BYTES = 1_048_576;
 const WITHOUT_OTHERS = /^\/(?:healthz|metrics)(?:\?|$)/;

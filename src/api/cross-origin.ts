@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { pathOf } from './path-of.ts';
+import { pathOf } from './served-paths.ts';
 
 /** Headers of requests that a page may send beside those that every page may. */
 const REQUEST_HEADERS = [

@@ -3,9 +3,8 @@ import type { ErrorRows } from '../lib/errors.ts';
 import type { Operation } from '../resources/operation.ts';
 import type { Method, OpenApiDocument, OperationObject, PathItem, Tag } from './openapi/document.ts';
 import { ErrorResponses } from './openapi/error-responses.ts';
+import { successExample } from './openapi/examples.ts';
 import { requestHeaders, responseHeaders } from './openapi/headers.ts';
-import { introduction } from './openapi/introduction.ts';
-import { nameSchemas, withoutRepeatedDescriptions } from './openapi/name-schemas.ts';
 import {
   type OperationContext,
   operationObject,
@@ -13,9 +12,9 @@ import {
   SuccessResponses,
 } from './openapi/operation-object.ts';
 import { publicPaths, publicSchemas, SERVICE_TAG } from './openapi/public-paths.ts';
+import { nameSchemas, withoutRepeatedDescriptions } from './openapi/schema-components.ts';
 import { shareRepeated } from './openapi/share-repeated.ts';
-import { type Subject, subjectOf, subjectsOf } from './openapi/subjects.ts';
-import { successExample } from './openapi/success-examples.ts';
+import { introduction, type Subject, subjectOf, subjectsOf } from './openapi/subjects.ts';
 import { webhooksOf } from './openapi/webhooks.ts';
 
 export interface OpenApiOptions {

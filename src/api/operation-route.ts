@@ -9,15 +9,13 @@ import { createDecoder } from '../lib/schema/decode-body.ts';
 import { refuseWithout } from '../resources/errors.ts';
 import type { Operation, OperationRequest, OperationResult } from '../resources/operation.ts';
 import type { Authenticate, Caller } from './authentication.ts';
-import type { GzipResponses } from './gzip-responses.ts';
 import { type OthersWrites, repeatedIfStale } from './others-writes.ts';
 import { queryDecoder } from './query.ts';
 import type { RateLimit } from './rate-limit.ts';
-import { takesBody, unwrapBody } from './request-body.ts';
+import { takesBody, unwrapBody } from './request-bodies.ts';
 import { idempotencyOf, idempotencyRefused, parseIfMatch, parseIfNoneMatch } from './request-headers.ts';
-import type { Admission } from './request-state.ts';
-import { requestedVersion } from './version.ts';
-import { statusOf, writeResult } from './write-result.ts';
+import { type Admission, requestedVersion } from './request-state.ts';
+import { type GzipResponses, statusOf, writeResult } from './write-result.ts';
 
 /** Parsing a large body takes the event loop's time: only keys that can write something may send one. */
 const MAX_BYTES_OF_READERS = 65_536;

@@ -2,11 +2,11 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { hasScope, requireScopes } from '../documents/scopes.ts';
 import { accepts } from '../lib/http/accepted-value.ts';
 import { READ_METRICS } from '../resources/covers-scope.ts';
+import { OPEN_METRICS_TYPE, openMetricsText, prefersOpenMetrics } from './api-metrics.ts';
 import type { Authenticate } from './authentication.ts';
 import type { BuiltDocument } from './docs/documentation.ts';
-import type { GzipResponses } from './gzip-responses.ts';
-import { OPEN_METRICS_TYPE, openMetricsText, prefersOpenMetrics } from './open-metrics.ts';
 import { entityTags } from './request-headers.ts';
+import type { GzipResponses } from './write-result.ts';
 
 /** Pages that need no version header, and mostly no key. */
 export interface PublicPages {

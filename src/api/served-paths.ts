@@ -1,5 +1,9 @@
+import type { IncomingMessage } from 'node:http';
+import type { FastifyInstance } from 'fastify';
+import type { Authenticate } from './authentication.ts';
+
 /** Anything served at a method and a path pattern such as `/edges/https/{id}`. */
-export interface ServedPath {
+interface ServedPath {
   readonly method: string;
   readonly path: string;
 }
@@ -59,4 +63,19 @@ function methodsBelow(node: Node, segments: readonly string[], depth: number): R
 
 function emptyNode(): Node {
   return { fixed: new Map(), parameter: null, methods: new Set() };
+}
+
+/** The path of a request target, as it was sent. */
+export function pathOf(url: string): string {
+  const end = url.indexOf('?');
+  return end === -1 ? url : url.slice(0, end);
+}
+
+/** Routes beside the operations: pages, login, streams. */
+export interface ApiExtension {
+  /** For the responses to other methods and paths. */
+  readonly paths: readonly ServedPath[];
+  addRoutes(app: FastifyInstance, tools: { readonly authenticate: Authenticate }): void;
+  /** The URL under which a request is routed. */
+  rewriteUrl?(request: IncomingMessage): string;
 }

@@ -2,7 +2,7 @@ import type { RequestListener } from 'node:http';
 import type { Clock } from '../lib/clock.ts';
 import { createDenseIds } from '../lib/text/dense-ids.ts';
 import { startingError } from './authentication.ts';
-import { PlainRefusals } from './plain-refusals.ts';
+import { PlainRefusals } from './error-response.ts';
 import type { ProtocolErrorAnswers } from './protocol-errors.ts';
 
 /** The part of the API that a listener needs. */

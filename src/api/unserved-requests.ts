@@ -2,10 +2,9 @@ import type { IncomingMessage } from 'node:http';
 import type { PosternError } from '../lib/errors.ts';
 import type { Authenticate } from './authentication.ts';
 import { apiErrors } from './errors.ts';
-import type { RefusePath } from './parser-error.ts';
-import { pathOf } from './path-of.ts';
+import type { RefusePath } from './protocol-errors.ts';
 import { publicRoutes } from './public-routes.ts';
-import type { ServedPaths } from './served-paths.ts';
+import { pathOf, type ServedPaths } from './served-paths.ts';
 
 /** Methods that the framework routes; it fails on some others, such as QUERY. */
 const ROUTED_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);

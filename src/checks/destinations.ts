@@ -1,5 +1,4 @@
-import type { Check } from './check.ts';
-import { findingMaker } from './finding.ts';
+import { type Check, findingMaker } from './check.ts';
 
 const found = findingMaker('destinations');
 
@@ -25,6 +24,22 @@ export const destinations: Check = {
           },
         );
       else yield found.ok(`${name} is active`);
+    }
+  },
+};
+
+const foundAlert = findingMaker('alerts');
+
+/** Another check reports the same, with the object that it is about. */
+const CHECKED_ELSEWHERE = ['certificate_expiring', 'certificate_failing', 'node_lost'];
+
+/** Alerts that are raised: what stays wrong while the server watches. */
+export const alerts: Check = {
+  name: 'alerts',
+  nouns: ['alerts'],
+  *run({ alerts: raised }) {
+    for (const { id, kind, title, advice } of raised) {
+      if (!CHECKED_ELSEWHERE.includes(kind)) yield foundAlert.problem(title, advice, { id });
     }
   },
 };

@@ -1,11 +1,9 @@
-import { isPublicName } from '../acme/names/public-name.ts';
+import { isPublicName } from '../acme/names.ts';
 import { identityAddress } from '../config/identity-settings.ts';
 import { isHostOrBelow } from '../lib/net/host-below.ts';
 import { isLoopbackHost } from '../lib/net/listen-address.ts';
-import { validNames } from './certificates.ts';
-import type { Check } from './check.ts';
-import { findingMaker } from './finding.ts';
-import { hostsOfEdge, wildcardFor } from './hosts.ts';
+import { hostsOfEdge, validNames, wildcardFor } from './certificates.ts';
+import { type Check, findingMaker } from './check.ts';
 
 const found = findingMaker('identity');
 

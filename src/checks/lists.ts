@@ -1,6 +1,5 @@
-import type { Check } from './check.ts';
+import { type Check, type Finding, findingMaker } from './check.ts';
 import type { CheckedList, Facts } from './facts.ts';
-import { type Finding, findingMaker } from './finding.ts';
 
 const found = findingMaker('lists');
 

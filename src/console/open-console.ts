@@ -1,8 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import type { ApiExtension } from '../api/api-extension.ts';
-import { type AuthenticationAttempt, type Caller, callerOf, type FindPrincipal } from '../api/authentication.ts';
-import { FailedAuthenticationDelay } from '../api/failed-authentication-delay.ts';
+import {
+  type AuthenticationAttempt,
+  type Caller,
+  callerOf,
+  FailedAuthenticationDelay,
+  type FindPrincipal,
+} from '../api/authentication.ts';
+import type { ApiExtension } from '../api/served-paths.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Replica } from '../replica/replica.ts';
 import { type ConsoleSession, concernsSessions } from '../resources/console-session-record.ts';

@@ -1,5 +1,5 @@
 import type { WholeAnswer } from '../lib/http/whole-request.ts';
-import type { OwnHost } from '../snapshot/own-host.ts';
+import type { OwnHost } from '../snapshot/edge-snapshot.ts';
 import type { Exchange } from './exchange/exchange.ts';
 import { refusedAsOpen } from './exchange/not-switched.ts';
 

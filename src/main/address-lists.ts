@@ -15,7 +15,7 @@ import type { ListState } from '../lists/list-state.ts';
 import { ipRestriction } from '../modules/ip_restriction/ip-restriction.ts';
 import { settingsOf } from '../modules/module-settings.ts';
 import type { Replica } from '../replica/replica.ts';
-import { configOf } from '../snapshot/record-config.ts';
+import { configOf } from '../snapshot/module-tables.ts';
 import { revisionOf } from '../store/revision-of.ts';
 import type { Change, StoredRecord } from '../store/store.ts';
 import type { OwnAddresses } from '../upstream/own-addresses.ts';

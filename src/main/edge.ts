@@ -6,7 +6,7 @@ import type { EndpointPublisher } from '../edge/tunnels/endpoints.ts';
 import type { TunnelPorts } from '../edge/tunnels/tunnel-traffic.ts';
 import { CLOSE_WITHIN_MS } from '../lib/http/web-socket-direction.ts';
 import { formatListenAddress, type ListenAddresses } from '../lib/net/listen-address.ts';
-import { newProblems } from '../snapshot/problems/new-problems.ts';
+import { newProblems } from '../snapshot/problems.ts';
 import type { Snapshots } from '../snapshot/snapshots.ts';
 import { assembleEdge, type EdgeParts } from './data-plane/assemble-edge.ts';
 import type { ListeningSockets, OpenSocket } from './sockets/listening-sockets.ts';

@@ -1,4 +1,4 @@
-import type { LocalToken } from '../api/local-callers.ts';
+import type { LocalToken } from '../api/authentication.ts';
 import type { Bootstrapped } from '../bootstrap/bootstrap.ts';
 import type { ListenAddress, ListenAddresses } from '../lib/net/listen-address.ts';
 import type { ServerLog } from '../logging/logger.ts';

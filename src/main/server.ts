@@ -19,7 +19,7 @@ import { internalCaOf } from '../pki/server-internal-ca.ts';
 import { openApiTls } from '../pki/tls-source.ts';
 import { Replica } from '../replica/replica.ts';
 import { resources } from '../resources/registry.ts';
-import { ProblemIndex } from '../snapshot/problems/problem-index.ts';
+import { ProblemIndex } from '../snapshot/problems.ts';
 import { Snapshots } from '../snapshot/snapshots.ts';
 import { prepareDataDir } from '../store/prepare-data-dir.ts';
 import { reportStore } from '../store/store-reports.ts';

@@ -1,6 +1,13 @@
 import type { Module } from '../modules/contract/module.ts';
+import type { PreparedModule } from '../modules/contract/prepared-module.ts';
 import type { AdmissionStep, ModuleWith, NamedModule, RouteSnapshot } from './edge-snapshot.ts';
-import { hasHook } from './has-hook.ts';
+
+/** Selects the modules that have a hook: nothing stands in for a missing one. */
+export function hasHook<Hook extends keyof PreparedModule>(
+  hook: Hook,
+): (module: NamedModule) => module is ModuleWith<Hook> {
+  return (module): module is ModuleWith<Hook> => module.prepared[hook] !== undefined;
+}
 
 /**
  * The questions that a request must pass, from its modules in the order of traffic. Modules that recognize a requester
@@ -19,7 +26,7 @@ export function admissionSteps(inOrder: readonly NamedModule[], registry: readon
 }
 
 /** The lists of a route: `entrySteps` has the same places as `steps`. */
-export type AdmissionSteps = Pick<RouteSnapshot, 'steps' | 'entrySteps' | 'accessSteps'>;
+type AdmissionSteps = Pick<RouteSnapshot, 'steps' | 'entrySteps' | 'accessSteps'>;
 
 function allSteps(inOrder: readonly NamedModule[], registry: readonly Module[]): readonly AdmissionStep[] {
   const isLogin = (name: string): boolean => registry.some((module) => module.name === name && module.isLogin === true);

@@ -5,9 +5,8 @@ import { moduleRecordKey } from '../modules/module-record-key.ts';
 import { modules } from '../modules/registry.ts';
 import { RecordTable } from '../replica/record-table.ts';
 import { compileEdge, OWNER_KINDS } from './compile-edge.ts';
-import { EdgeDependencies } from './edge-dependencies.ts';
+import { EdgeDependencies, TrackingReader } from './edge-dependencies.ts';
 import { ModuleTables } from './module-tables.ts';
-import { TrackingReader } from './tracking-reader.ts';
 
 const ROUTES = ['route_1', 'route_2', 'route_3'];
 const definitions = { modules, tables: new ModuleTables(modules, OWNER_KINDS), kindOfId: () => 'static_backend' };

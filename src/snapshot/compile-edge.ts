@@ -12,17 +12,19 @@ import { type ModuleSettings, settingsOf } from '../modules/module-settings.ts';
 import { pathReaderOf } from '../modules/path-reader.ts';
 import { namesOf } from '../modules/shared-runtimes.ts';
 import type { StoredRecord } from '../store/store.ts';
-import { admissionSteps } from './admission-steps.ts';
-import type { AmbiguousPaths } from './ambiguous-paths.ts';
+import { admissionSteps, hasHook } from './admission-steps.ts';
 import { backendPathReader, type KindOfId, SharedBackends } from './compile-backend.ts';
-import type { EdgeSnapshot, ModuleProblem, NamedModule, RouteSnapshot } from './edge-snapshot.ts';
-import { hasHook } from './has-hook.ts';
-import { hostsOf } from './hosts-of.ts';
-import type { ModuleTables, UnknownModule } from './module-tables.ts';
-import { EdgeCookieNames } from './own-cookie-names.ts';
-import { configDigest, configOf } from './record-config.ts';
-import { RouteTable } from './route-table.ts';
-import type { TrackingReader } from './tracking-reader.ts';
+import type { TrackingReader } from './edge-dependencies.ts';
+import {
+  EdgeCookieNames,
+  type EdgeSnapshot,
+  type ModuleProblem,
+  type NamedModule,
+  type RouteSnapshot,
+} from './edge-snapshot.ts';
+import { hostsOf } from './host-table.ts';
+import { configDigest, configOf, type ModuleTables, type UnknownModule } from './module-tables.ts';
+import { type AmbiguousPaths, RouteTable } from './route-table.ts';
 
 const EDGE_KIND = 'https_edge';
 const ROUTE_KIND = 'https_edge_route';

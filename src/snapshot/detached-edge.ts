@@ -4,8 +4,8 @@ import { moduleRecordKey } from '../modules/module-record-key.ts';
 import type { BrowsableReader } from '../replica/record-reader.ts';
 import type { StoredRecord } from '../store/store.ts';
 import { type CompileDefinitions, compileEdge } from './compile-edge.ts';
+import { TrackingReader } from './edge-dependencies.ts';
 import type { EdgeSnapshot } from './edge-snapshot.ts';
-import { TrackingReader } from './tracking-reader.ts';
 
 const EDGE_KIND = 'https_edge';
 const ROUTE_KIND = 'https_edge_route';

@@ -1,13 +1,12 @@
 import type { BackendSnapshot } from '../backends/backend-snapshot.ts';
+import type { WholeAnswer, WholeRequest } from '../lib/http/whole-request.ts';
 import type { Verdict } from '../modules/contract/decides.ts';
 import type { PreparationProblem } from '../modules/contract/prepare.ts';
 import type { PreparedModule } from '../modules/contract/prepared-module.ts';
 import type { AssumedPerson } from '../modules/contract/recognizes-requesters.ts';
 import type { TlsPolicy } from '../modules/contract/requires-tls.ts';
 import type { TrafficRequest } from '../modules/contract/traffic-request.ts';
-import type { OwnCookieNames } from './own-cookie-names.ts';
-import type { OwnHost } from './own-host.ts';
-import type { MatchableRoute, RouteTable } from './route-table.ts';
+import { type MatchableRoute, RouteTable } from './route-table.ts';
 
 /** An edge as traffic sees it: immutable, compiled once per change, swapped as a whole. */
 export interface EdgeSnapshot {
@@ -96,4 +95,49 @@ export interface RequestChanger extends ModuleWith<'transformRequest'> {
 
 export interface ModuleProblem extends PreparationProblem {
   readonly module: string;
+}
+
+/** Names of cookies, in lower case, that no upstream of an edge may set. */
+export interface OwnCookieNames {
+  has(name: string): boolean;
+}
+
+/** Names reserved by modules on every host, and those added by the configuration of this edge's modules. */
+export class EdgeCookieNames implements OwnCookieNames {
+  readonly #isReserved: (name: string) => boolean;
+  readonly #added = new Set<string>();
+
+  constructor(isReserved: (name: string) => boolean) {
+    this.#isReserved = isReserved;
+  }
+
+  add(name: string): void {
+    this.#added.add(name);
+  }
+
+  has(name: string): boolean {
+    return this.#added.has(name) || this.#isReserved(name);
+  }
+}
+
+/** A host that the program serves itself, such as that of its identity provider. It gets whole requests. */
+export interface OwnHost {
+  /** Lower case, without the port. */
+  readonly hostname: string;
+  serve(request: WholeRequest): Promise<WholeAnswer>;
+}
+
+/** Its place among the edges: connections and certificates are found by its name, and no route has it. */
+export function ownHostEdge(host: OwnHost): EdgeSnapshot {
+  return {
+    id: `own:${host.hostname}`,
+    hosts: [host.hostname],
+    tls: {},
+    tlsGeneration: 'own',
+    routes: new RouteTable([]),
+    ownPathRoutes: [],
+    problem: null,
+    problems: [],
+    ownHost: host,
+  };
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import fc from 'fast-check';
 import { leastTime } from '../../test/support/least-time.ts';
-import { readingsOf } from './path-readings.ts';
+import { ASCII_FORMS, readingsOf } from './path-readings.ts';
 
 suite('readings of a path', () => {
   test('decodes overlong UTF-8 of every length, double-escaped and mixed', () => {
@@ -71,4 +71,20 @@ suite('readings of a path', () => {
       assert.ok(ratio < 10, `four times the length takes ${ratio} times as long`);
     }
   });
+});
+
+test('the table has every character of Unicode that normalizes to ASCII', () => {
+  const missing: string[] = [];
+  let count = 0;
+  for (let code = 0x80; code <= 0x10ffff; code += 1) {
+    if (code >= 0xd800 && code <= 0xdfff) continue;
+    const character = String.fromCodePoint(code);
+    const form = character.normalize('NFKC');
+    if (!/^[ -~]+$/.test(form)) continue;
+    count += 1;
+    if (ASCII_FORMS.get(Buffer.from(character).toString('latin1')) !== form) missing.push(code.toString(16));
+  }
+  assert.deepEqual(missing, []);
+  assert.equal(ASCII_FORMS.size, count);
+  assert(count > 1000, `${count}`);
 });

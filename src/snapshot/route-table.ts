@@ -1,9 +1,160 @@
 import { matchKey } from '../lib/http/match-key.ts';
-import { AccessGuard, climbs } from './access-guard.ts';
-import { type AmbiguousPaths, REFUSED_EVERYWHERE } from './ambiguous-paths.ts';
-import type { CanonicalPath } from './canonical-path.ts';
-import { foldingsOf } from './fold-path.ts';
-import { readingsOf } from './path-readings.ts';
+import { type CanonicalPath, foldingsOf } from './canonical-path.ts';
+import { HostTable } from './host-table.ts';
+import { hasOneReading, readingsOf } from './path-readings.ts';
+
+/** Spellings that find a route. */
+type Spell = (key: string) => readonly string[];
+
+/** Routes by names that several of them may share: an exact path beats prefixes, the longest prefix wins. */
+class RouteNames<Route extends MatchableRoute> {
+  readonly #exact = new Map<string, Route[]>();
+  /** Longest first. */
+  readonly #prefixes: readonly (readonly [string, readonly Route[]])[];
+  /** By name without a trailing slash. */
+  readonly #named = new Map<string, readonly Route[]>();
+
+  constructor(routes: readonly Route[], spell: Spell) {
+    const prefixes = new Map<string, Route[]>();
+    const named = new Map<string, Route[]>();
+    for (const route of routes) {
+      const ofItsType = route.matchType === 'exact_path' ? this.#exact : prefixes;
+      for (const name of new Set(spell(matchKey(route.match)))) {
+        add(ofItsType, name, route);
+        add(named, withoutSlash(name), route);
+      }
+    }
+    this.#prefixes = [...prefixes].sort(([a], [b]) => b.length - a.length);
+    for (const [name, group] of named) {
+      const exact = group.filter(({ matchType }) => matchType === 'exact_path');
+      this.#named.set(name, exact.length > 0 ? exact : group);
+    }
+  }
+
+  /** The routes that match a path. */
+  matching(path: string): readonly Route[] {
+    return this.#exact.get(path) ?? this.#prefixes.find(([name]) => path.startsWith(name))?.[1] ?? [];
+  }
+
+  /** The routes with this name, ignoring a trailing slash: the exact ones, otherwise the prefixes. */
+  named(path: string): readonly Route[] {
+    return this.#named.get(withoutSlash(path)) ?? [];
+  }
+}
+
+function add<Route>(groups: Map<string, Route[]>, name: string, route: Route): void {
+  const group = groups.get(name);
+  if (group === undefined) groups.set(name, [route]);
+  else group.push(route);
+}
+
+function withoutSlash(key: string): string {
+  let end = key.length;
+  while (end > 1 && key[end - 1] === '/') end -= 1;
+  return key.slice(0, end);
+}
+
+const LINE_END = /[\r\n]/;
+const CLIMBS = /(?:^|\/)\.\.(?:\/|$)/;
+
+/** Whether a reading has a ".." segment: where it leads depends on what the upstream takes for the root. */
+function climbs(reading: string): boolean {
+  return CLIMBS.test(reading);
+}
+
+/**
+ * Prevents a request from reaching a protected page under a spelling that an open route matches: upstreams ignore case,
+ * trailing slashes and more (docs/reference/routes.md). Every reading of a path leads to the routes that it matches as it stands
+ * and folded, and to those that equal it except for a trailing slash. Unless all of them have the access rules of the
+ * matched route, the path is ambiguous. So all accepted spellings of one page have passed the same rules, which are
+ * those of the page itself.
+ */
+export class AccessGuard<Route extends MatchableRoute> {
+  readonly #asWritten: RouteNames<Route>;
+  readonly #folded: RouteNames<Route>;
+  /** Folding and trailing slashes make no difference to the routes themselves. */
+  readonly #isPlain: boolean;
+
+  /** For the readings of odd paths: see `RouteTable.match`. */
+  static overAny<Route extends MatchableRoute>(routes: readonly Route[]): AccessGuard<Route> {
+    return new AccessGuard(routes);
+  }
+
+  /** Null where all routes have the same access rules: nothing needs guarding. */
+  static over<Route extends MatchableRoute>(routes: readonly Route[]): AccessGuard<Route> | null {
+    return routes.every(({ access }) => access === routes[0]?.access) ? null : new AccessGuard(routes);
+  }
+
+  private constructor(routes: readonly Route[]) {
+    this.#asWritten = new RouteNames(routes, (key) => [key]);
+    this.#folded = new RouteNames(routes, foldingsOf);
+    this.#isPlain = routes.every(({ match }) => {
+      const key = matchKey(match);
+      return foldingsOf(key).every((folding) => folding === key) && (key === '/' || !key.endsWith('/'));
+    });
+  }
+
+  /** Whether some reading of the key leads to a route with other access rules than the matched one. */
+  isAmbiguous(key: string, found: Route): boolean {
+    if (hasOneReading(key)) {
+      const isPlain = this.#isPlain && key === key.toLowerCase() && !key.endsWith('/');
+      return !isPlain && this.#leadsElsewhere(key, found);
+    }
+    const readings = readingsOf(key);
+    if (readings === null) return true;
+    for (const reading of readings) if (this.#leadsElsewhere(reading, found)) return true;
+    return false;
+  }
+
+  /** The routes that one reading leads to, as it stands, folded, and without a trailing slash. */
+  reachedByReading(reading: string): readonly Route[] {
+    const routes = [...this.#asWritten.matching(reading)];
+    for (const folding of foldingsOf(reading)) {
+      routes.push(...this.#folded.matching(folding), ...this.#folded.named(folding));
+    }
+    return routes;
+  }
+
+  /** The routes that some reading of the key leads to; null: it has too many readings. */
+  reachedBy(key: string): readonly Route[] | null {
+    const readings = readingsOf(key);
+    return readings === null ? null : [...readings].flatMap((reading) => this.reachedByReading(reading));
+  }
+
+  /**
+   * A reading without a route also counts: nobody may reach its page, under any rules. So does one that climbs, and one
+   * with a line end: an upstream that forwards it decoded sends a second request, for any page (CRLF injection).
+   */
+  #leadsElsewhere(reading: string, { access }: Route): boolean {
+    if (climbs(reading) || LINE_END.test(reading)) return true;
+    const routes = this.reachedByReading(reading);
+    return routes.length === 0 || routes.some((route) => route.access !== access);
+  }
+}
+
+/** The hosts on which ambiguous paths are allowed: the settings `ambiguous_paths` and `ambiguous_paths_pass_hosts`. */
+export class AmbiguousPaths {
+  readonly #passesEverywhere: boolean;
+  readonly #patterns: ReadonlySet<string>;
+  readonly #hosts = new HostTable<true>();
+
+  constructor(mode: 'refuse' | 'pass' = 'refuse', passHosts: readonly string[] = []) {
+    this.#passesEverywhere = mode === 'pass';
+    this.#patterns = new Set(passHosts);
+    for (const pattern of passHosts) this.#hosts.set(pattern, true);
+  }
+
+  /** Whether they are allowed on every host of an edge with these patterns. */
+  passOnAll(patterns: readonly string[]): boolean {
+    return this.#passesEverywhere || patterns.every((pattern) => this.#patterns.has(pattern));
+  }
+
+  passOn(host: string): boolean {
+    return this.#passesEverywhere || this.#hosts.find(host) !== undefined;
+  }
+}
+
+const REFUSED_EVERYWHERE = new AmbiguousPaths();
 
 export interface MatchableRoute {
   readonly matchType: 'exact_path' | 'path_prefix';

@@ -3,19 +3,21 @@ import { isHostOrBelow } from '../lib/net/host-below.ts';
 import type { FollowedReplica } from '../replica/followed-replica.ts';
 import { revisionOf } from '../store/revision-of.ts';
 import type { Change } from '../store/store.ts';
-import { ChildTables } from './child-tables.ts';
-import { Compilation, type CompiledEdge } from './compilation.ts';
 import { SharedBackends } from './compile-backend.ts';
 import { type CompileDefinitions, compileEdge, type Definitions, OWNER_KINDS } from './compile-edge.ts';
 import { compileDetached, type DetachedEdge } from './detached-edge.ts';
-import { EdgeDependencies } from './edge-dependencies.ts';
-import type { EdgeSnapshot } from './edge-snapshot.ts';
-import { ModuleTables } from './module-tables.ts';
-import { type OwnHost, ownHostEdge } from './own-host.ts';
-import { refusingEdge } from './refusing-edge.ts';
-import { type EdgeSwap, haveSameHosts, ServedEdges } from './served-edges.ts';
-import { TrackingReader } from './tracking-reader.ts';
-import { UnusedEdges } from './unused-edges.ts';
+import { EdgeDependencies, TrackingReader } from './edge-dependencies.ts';
+import { type EdgeSnapshot, type OwnHost, ownHostEdge } from './edge-snapshot.ts';
+import { ChildTables, ModuleTables } from './module-tables.ts';
+import {
+  Compilation,
+  type CompiledEdge,
+  type EdgeSwap,
+  haveSameHosts,
+  refusingEdge,
+  ServedEdges,
+  UnusedEdges,
+} from './served-edges.ts';
 
 const EDGE_KIND = 'https_edge';
 const NONE: ReadonlySet<string> = new Set();

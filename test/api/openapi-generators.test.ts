@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import Type from 'typebox';
-import { wireSchema } from '../../src/api/openapi/wire-schema.ts';
+import { wireSchema } from '../../src/api/openapi/schema-components.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../src/lib/json.ts';
 import { makeDocument } from './openapi-document.ts';
 

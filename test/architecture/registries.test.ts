@@ -18,7 +18,7 @@ const MAY_NAME_A_KIND = new Set(['src/resources/tunnels/tunnels.ts']);
 const MAY_NAME_A_MODULE: Readonly<Record<string, string>> = {
   'src/agent/inspector/sensitive-headers.ts': "not the module: the name of Amazon's header",
   'src/api/openapi/headers.ts': 'the example of a header whose values begin with the name of a module',
-  'src/checks/checked-edge.ts': 'checks look at the authorities of clients and the issuers of logins, in either form',
+  'src/checks/facts.ts': 'checks look at the authorities of clients and the issuers of logins, in either form',
   'src/cli/agent/agent-flags.ts': 'the flags of modules that decide who may enter stand first in the help',
   'src/cli/agent/docker/narrowed-modules.ts': 'which modules are a login, for containers that must have one',
   'src/cli/edge/edge-guards.ts': 'names the command that removes passwords',

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
+import type { Finding } from '../../src/checks/check.ts';
 import type { CheckedCertificate, CheckedManagedCertificate, Facts } from '../../src/checks/facts.ts';
-import type { Finding } from '../../src/checks/finding.ts';
 import { checks } from '../../src/checks/registry.ts';
 import { loadConfig } from '../../src/config/load.ts';
 

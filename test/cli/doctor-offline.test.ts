@@ -3,7 +3,7 @@ import { chmod, mkdir, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { checkSettings } from '../../src/checks/settings.ts';
+import { checkSettings } from '../../src/checks/nodes.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { startPostern } from '../support/server-process.ts';
 import { tempDir } from '../support/temp-dir.ts';

@@ -7,7 +7,7 @@ import { createServer } from 'node:http';
 import { createServer as createSocketServer } from 'node:net';
 import { join } from 'node:path';
 import { after, suite, test } from 'node:test';
-import { LocalCallers } from '../../src/api/local-callers.ts';
+import { LocalCallers } from '../../src/api/authentication.ts';
 import { fetchWith } from '../../src/cli/api/api-fetch.ts';
 import { localSessions } from '../../src/cli/api/local-session.ts';
 import type { Cleanup } from '../support/cleanup.ts';

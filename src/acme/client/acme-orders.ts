@@ -1,8 +1,6 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
-import { AcmeFailure } from './acme-failure.ts';
-import type { AcmeAnswer, AcmeServer, Signer } from './acme-server.ts';
-import { isUsableUrl } from './acme-transport.ts';
-import { type Problem, problemOf } from './problem.ts';
+import { AcmeFailure, type Problem, problemOf } from './acme-failure.ts';
+import { type AcmeAnswer, type AcmeServer, isUsableUrl, type Signer } from './acme-server.ts';
 
 export type OrderStatus = 'pending' | 'ready' | 'processing' | 'valid' | 'invalid';
 

@@ -1,13 +1,135 @@
 import type { Clock } from '../../lib/clock.ts';
+import { FetchProblem } from '../../lib/http/fetch-problem.ts';
 import type { GuardedFetch } from '../../lib/http/guarded-fetch.ts';
 import { retryAtMs } from '../../lib/http/retry-after.ts';
-import type { JsonObject, JsonValue } from '../../lib/json.ts';
-import type { AccountKey } from './account-key.ts';
-import { AcmeFailure } from './acme-failure.ts';
-import { type AcmeResponse, acmeRequest, foreignOrigin, parsedJson } from './acme-transport.ts';
-import { type Directory, readDirectory } from './directory.ts';
-import { failureOf, problemOf } from './problem.ts';
-import { signedMessage } from './signed-message.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
+import { AcmeFailure, failureOf, problemOf } from './acme-failure.ts';
+import { type AccountKey, signedMessage } from './signed-message.ts';
+
+interface AcmeRequest {
+  readonly method: 'GET' | 'HEAD' | 'POST';
+  readonly body?: string;
+  readonly accept?: string;
+  readonly signal: AbortSignal;
+}
+
+interface AcmeResponse {
+  readonly status: number;
+  readonly headers: Headers;
+  /** Without parameters, lower case. */
+  readonly contentType: string;
+  readonly text: string;
+}
+
+const USER_AGENT = 'postern (ACME client; RFC 8555)';
+const MAX_URL = 2048;
+
+/** One request. Bodies and times are bounded by the fetch. */
+async function acmeRequest(fetch: GuardedFetch, url: string, request: AcmeRequest): Promise<AcmeResponse> {
+  const { method, body, accept, signal } = request;
+  try {
+    const response = await fetch(url, {
+      method,
+      headers: {
+        'user-agent': USER_AGENT,
+        ...(accept !== undefined && { accept }),
+        // Servers may reject any other type (RFC 8555 §6.2).
+        ...(body !== undefined && { 'content-type': 'application/jose+json' }),
+      },
+      ...(body !== undefined && { body }),
+      signal,
+    });
+    const contentType = (response.headers.get('content-type') ?? '').split(';')[0] ?? '';
+    return {
+      status: response.status,
+      headers: response.headers,
+      contentType: contentType.trim().toLowerCase(),
+      text: await response.text(),
+    };
+  } catch (error) {
+    if (!(error instanceof FetchProblem)) throw error;
+    throw unreachable(error);
+  }
+}
+
+function unreachable(problem: FetchProblem): AcmeFailure {
+  const advice: Partial<Record<FetchProblem['reason'], string>> = {
+    tls: '; if it is a private ACME server, set acme_ca_file to its CA certificate',
+    plain_http: '; ACME servers are used over https only',
+  };
+  const message = `${problem.message}${advice[problem.reason] ?? ''}`;
+  return new AcmeFailure('ERR_POSTERN_ACME_UNREACHABLE', message, { isOrderAlive: true });
+}
+
+function parsedJson(text: string): JsonValue | undefined {
+  try {
+    return JSON.parse(text) as JsonValue;
+  } catch {
+    return undefined;
+  }
+}
+
+/** URLs from the server's answers. */
+export function isUsableUrl(value: unknown): value is string {
+  if (typeof value !== 'string' || value.length > MAX_URL || !URL.canParse(value)) return false;
+  const { protocol, username, password } = new URL(value);
+  return protocol === 'https:' && username === '' && password === '';
+}
+
+/** `url` is usable, and of an origin that neither the directory nor the settings have. */
+function foreignOrigin(host: string, url: string): AcmeFailure {
+  const { origin } = new URL(url);
+  const message = `${host} names a URL at ${origin}, which is not the origin of its directory: if this server really uses it, add ${origin} to acme_origins`;
+  return new AcmeFailure('ERR_POSTERN_ACME_RESPONSE', message, { isOrderAlive: true });
+}
+
+/** The server's resources (RFC 8555 §7.1.1). */
+interface Directory {
+  readonly newNonce: string;
+  readonly newAccount: string;
+  readonly newOrder: string;
+  /** Null: keys cannot be changed. */
+  readonly keyChange: string | null;
+  /** RFC 9773. Null: the server has no renewal information. */
+  readonly renewalInfo: string | null;
+  readonly isBindingRequired: boolean;
+  readonly profiles: readonly string[];
+}
+
+/** `isOwn`: whether the server may name this URL. */
+function readDirectory(json: JsonValue | undefined, directoryUrl: string, isOwn: (url: string) => boolean): Directory {
+  if (!isJsonObject(json)) throw unusable(directoryUrl, 'the response is not a JSON object');
+  const required = (name: string): string => {
+    const url = json[name];
+    if (!isUsableUrl(url)) throw unusable(directoryUrl, `"${name}" is not an https URL`);
+    if (!isOwn(url)) throw foreignOrigin(new URL(directoryUrl).host, url);
+    return url;
+  };
+  // Left out if it is elsewhere, as the renewal information of ZeroSSL is: certificates are renewed without it too.
+  const optional = (name: string): string | null => {
+    const url = json[name];
+    return isUsableUrl(url) && isOwn(url) ? url : null;
+  };
+  const meta = isJsonObject(json['meta']) ? json['meta'] : {};
+  const profiles = isJsonObject(meta['profiles']) ? Object.keys(meta['profiles']) : [];
+  return {
+    newNonce: required('newNonce'),
+    newAccount: required('newAccount'),
+    newOrder: required('newOrder'),
+    keyChange: optional('keyChange'),
+    renewalInfo: optional('renewalInfo'),
+    isBindingRequired: meta['externalAccountRequired'] === true,
+    profiles,
+  };
+}
+
+function unusable(directoryUrl: string, reason: string): AcmeFailure {
+  return new AcmeFailure(
+    'ERR_POSTERN_ACME_RESPONSE',
+    `${directoryUrl} is not an ACME directory: ${reason}. Set acme_directory to the directory URL of an ACME server`,
+    { isOrderAlive: true },
+  );
+}
 
 export interface Signer {
   readonly key: AccountKey;
@@ -15,7 +137,7 @@ export interface Signer {
   readonly accountUrl: string | null;
 }
 
-export interface PostOptions {
+interface PostOptions {
   readonly signer: Signer;
   readonly payload: JsonObject | null;
   /** For the message if it fails: "rejected the order". */
@@ -32,7 +154,7 @@ export interface AcmeAnswer {
   readonly retryAtMs: number | null;
 }
 
-export interface AcmeServerOptions {
+interface AcmeServerOptions {
   readonly directoryUrl: string;
   /** Beside that of the directory. */
   readonly furtherOrigins: readonly string[];

@@ -1,10 +1,11 @@
-import { FlattenedSign, type JWK } from 'jose';
+import { createPrivateKey, generateKeyPair, type KeyObject, type webcrypto } from 'node:crypto';
+import { promisify } from 'node:util';
+import { calculateJwkThumbprint, FlattenedSign, type JWK } from 'jose';
 import type { JsonObject } from '../../lib/json.ts';
-import type { AccountKey } from './account-key.ts';
 
 const encoder = new TextEncoder();
 
-export interface Signed {
+interface Signed {
   readonly url: string;
   readonly nonce: string;
   /** Null: a POST-as-GET (RFC 8555 §6.3). */
@@ -51,4 +52,28 @@ export async function keyChangeMessage(
 
 function bytesOf(payload: JsonObject | null): Uint8Array {
   return payload === null ? new Uint8Array() : encoder.encode(JSON.stringify(payload));
+}
+
+/** P-256 with ES256, which RFC 8555 §6.2 requires of every server. */
+export interface AccountKey {
+  readonly privateKey: KeyObject;
+  readonly publicJwk: JWK;
+  readonly thumbprint: string;
+}
+
+/** As it is stored: a JWK as JSON text. */
+export async function newAccountKeyText(): Promise<string> {
+  const { privateKey } = await promisify(generateKeyPair)('ec', { namedCurve: 'P-256' });
+  return JSON.stringify(privateKey.export({ format: 'jwk' }));
+}
+
+export async function readAccountKey(text: string): Promise<AccountKey> {
+  const jwk = JSON.parse(text) as webcrypto.JsonWebKey;
+  const { kty, crv, x, y } = jwk;
+  const publicJwk = { kty, crv, x, y } as JWK;
+  return {
+    privateKey: createPrivateKey({ key: jwk, format: 'jwk' }),
+    publicJwk,
+    thumbprint: await calculateJwkThumbprint(publicJwk),
+  };
 }

@@ -1,15 +1,12 @@
 import { rfc3339 } from '../../lib/clock.ts';
 import { AcmeFailure } from '../client/acme-failure.ts';
-import { renewalId } from '../client/issued-certificate.ts';
-import { renewalWindow } from '../client/renewal-info.ts';
+import { renewalId, renewalWindow } from '../client/issued-certificate.ts';
 import type { CertificateJob, ManagedCertificateDoc } from '../records.ts';
 import { challengeKeys } from './authorize.ts';
-import { backOffMs } from './back-off.ts';
 import { cleanUp, removeLeftovers } from './challenge-record.ts';
-import { issue } from './issue.ts';
+import { earliestRenewalMs, issue, renewalInWindowMs } from './issue.ts';
 import type { Lease } from './lease.ts';
-import type { OrderPorts } from './order-ports.ts';
-import { earliestRenewalMs, renewalInWindowMs } from './renewal-time.ts';
+import type { OrderPorts } from './open-order.ts';
 
 const HOUR_MS = 60 * 60 * 1000;
 /** For a server that limits rates without saying until when. */
@@ -194,4 +191,22 @@ export async function checkRenewal(
     if (!(error instanceof AcmeFailure) || signal.aborted) throw error;
     return lease.save({ renewal_check_at: rfc3339(nowMs + RENEWAL_CHECK_MS) }, { isLast: true });
   }
+}
+
+const MINUTE_MS = 60_000;
+const BACK_OFF_HOUR_MS = 60 * MINUTE_MS;
+const STEPS_MS = [
+  MINUTE_MS,
+  5 * MINUTE_MS,
+  15 * MINUTE_MS,
+  BACK_OFF_HOUR_MS,
+  6 * BACK_OFF_HOUR_MS,
+  24 * BACK_OFF_HOUR_MS,
+];
+const SPREAD = 0.2;
+
+/** Wait after so many failures. Spread, so that names that failed together do not return together. */
+export function backOffMs(attempts: number, random: () => number): number {
+  const step = STEPS_MS[Math.min(Math.max(attempts, 1), STEPS_MS.length) - 1] as number;
+  return Math.round(step * (1 - SPREAD + 2 * SPREAD * random()));
 }

@@ -3,8 +3,7 @@ import { DnsFailure } from '../../dns/dns-failure.ts';
 import { AcmeFailure } from '../client/acme-failure.ts';
 import type { ManagedCertificateDoc, OrderInFlight, StoredDnsRecord } from '../records.ts';
 import type { Lease } from './lease.ts';
-import type { OrderingAccount } from './open-order.ts';
-import type { OrderPorts } from './order-ports.ts';
+import type { OrderingAccount, OrderPorts } from './open-order.ts';
 
 /** More than a name and its renewals leave behind; a provider that never removes anything must not fill the record. */
 const MAX_LEFTOVERS = 10;

@@ -1,17 +1,13 @@
 import { rfc3339 } from '../../lib/clock.ts';
 import { loadPart } from '../../lib/load-part.ts';
-import { AcmeFailure } from '../client/acme-failure.ts';
+import { AcmeFailure, problemText } from '../client/acme-failure.ts';
 import { AcmeOrders, type Order } from '../client/acme-orders.ts';
-import { type IssuedCertificate, issuedCertificate } from '../client/issued-certificate.ts';
-import { problemText } from '../client/problem.ts';
+import { type IssuedCertificate, issuedCertificate, type RenewalWindow } from '../client/issued-certificate.ts';
 import { type ManagedCertificateDoc, NEXT_PRIVATE_KEY, type OrderInFlight, PRIVATE_KEY } from '../records.ts';
-import { authorize, challengeKeys, failedAuthorization } from './authorize.ts';
+import { authorize, challengeKeys, failedAuthorization, Polling } from './authorize.ts';
 import { cleanUp } from './challenge-record.ts';
 import type { Lease } from './lease.ts';
-import { type OrderingAccount, openOrder } from './open-order.ts';
-import type { OrderPorts } from './order-ports.ts';
-import { Polling } from './polling.ts';
-import { defaultRenewalMs, earliestRenewalMs } from './renewal-time.ts';
+import { type OrderingAccount, type OrderPorts, openOrder } from './open-order.ts';
 
 /**
  * Gets a certificate from one server and stores it. The server's view of the order decides about the next step, so an
@@ -124,4 +120,39 @@ async function store(
     events: (doc) => ports.event('certificate_issued.v0', recordId, doc),
   });
   ports.log.info({ hostname, directory: directoryUrl, not_after: changes.not_after }, 'a certificate was issued');
+}
+
+interface Lifetime {
+  readonly notBeforeMs: number;
+  readonly notAfterMs: number;
+}
+
+/** The latest renewal, as a part of the life: after this, a failing server would leave no time. */
+const LATEST = 0.9;
+const SOONEST_MS = 60 * 60 * 1000;
+const SHORTEST_MS = 60 * 1000;
+
+/** Without renewal information: at two thirds of the life. */
+function defaultRenewalMs({ notBeforeMs, notAfterMs }: Lifetime): number {
+  return Math.round(notBeforeMs + ((notAfterMs - notBeforeMs) * 2) / 3);
+}
+
+/**
+ * A new certificate is kept for this time. A server whose window is always over, or whose certificates are nearly over,
+ * would otherwise be sent one order after the other.
+ */
+export function earliestRenewalMs({ notAfterMs }: Pick<Lifetime, 'notAfterMs'>, nowMs: number): number {
+  return Math.round(nowMs + Math.max(Math.min((notAfterMs - nowMs) / 2, SOONEST_MS), SHORTEST_MS));
+}
+
+/** A random time in the server's window (RFC 9773 §4.2). A time chosen earlier is kept while it is inside. */
+export function renewalInWindowMs(
+  { startMs, endMs }: RenewalWindow,
+  life: Lifetime,
+  chosenMs: number | null,
+  random: () => number,
+): number {
+  const latestMs = life.notBeforeMs + (life.notAfterMs - life.notBeforeMs) * LATEST;
+  if (chosenMs !== null && chosenMs >= startMs && chosenMs <= endMs) return Math.min(chosenMs, latestMs);
+  return Math.round(Math.min(startMs + (endMs - startMs) * random(), latestMs));
 }

@@ -1,14 +1,15 @@
-import { rfc3339 } from '../../lib/clock.ts';
-import type { Account } from '../accounts.ts';
+import type { ChallengeRecords } from '../../dns/challenge-records.ts';
+import { type Clock, rfc3339 } from '../../lib/clock.ts';
+import type { Replica } from '../../replica/replica.ts';
+import type { OutboxEvent } from '../../store/store.ts';
+import { type Account, type Accounts, accountOf } from '../accounts.ts';
 import { AcmeFailure } from '../client/acme-failure.ts';
 import type { AcmeOrders, Order } from '../client/acme-orders.ts';
-import { accountOf } from '../client/acme-registration.ts';
 import type { AcmeServer } from '../client/acme-server.ts';
-import { renewalId } from '../client/issued-certificate.ts';
-import { newPrivateKeyPem } from '../client/new-private-key.ts';
-import { NEXT_PRIVATE_KEY, PRIVATE_KEY } from '../records.ts';
+import { newPrivateKeyPem, renewalId } from '../client/issued-certificate.ts';
+import { type ChallengeType, type ManagedCertificateDoc, NEXT_PRIVATE_KEY, PRIVATE_KEY } from '../records.ts';
+import type { ResolveName } from './dns-diagnosis.ts';
 import type { Lease } from './lease.ts';
-import type { OrderPorts } from './order-ports.ts';
 
 export interface OrderingAccount {
   readonly server: AcmeServer;
@@ -81,4 +82,32 @@ async function createOrder(orders: AcmeOrders, request: Parameters<AcmeOrders['c
     if (!isAboutReplacing) throw error;
     return orders.create({ ...request, replaces: null });
   }
+}
+
+export type CertificateEventType = 'certificate_issued.v0' | 'certificate_failed.v0' | 'certificate_expiring.v0';
+
+/** What an order needs from the rest of the program. */
+export interface OrderPorts {
+  readonly clock: Clock;
+  readonly replica: Replica;
+  readonly accounts: Accounts;
+  readonly serverOf: (directoryUrl: string) => AcmeServer;
+  /** In the order in which they are tried. */
+  readonly directories: readonly string[];
+  readonly challenges: readonly ChallengeType[];
+  readonly profile: string | null;
+  /** Null: the settings have neither a provider nor a hook. */
+  readonly dns: ChallengeRecords | null;
+  readonly resolve: ResolveName;
+  /** Other nodes need this long to learn of a challenge that they have to answer. */
+  readonly propagationMs: number;
+  readonly wait: (ms: number, signal: AbortSignal) => Promise<void>;
+  readonly random: () => number;
+  /** The event to record with the change, if a subscription wants it. */
+  readonly event: (type: CertificateEventType, id: string, doc: ManagedCertificateDoc) => readonly OutboxEvent[];
+  readonly log: {
+    info(fields: object, message: string): void;
+    warn(fields: object, message: string): void;
+    error(fields: object, message: string): void;
+  };
 }

@@ -48,7 +48,7 @@ export class Documentation {
   }
 
   async #page(): Promise<BuiltDocument> {
-    const [document, { docsPage }] = await Promise.all([this.#made(), loadPart(() => import('../docs-page.ts'))]);
+    const [document, { docsPage }] = await Promise.all([this.#made(), loadPart(() => import('./docs-page.ts'))]);
     return built(docsPage(document, this.#options.errorRows));
   }
 

@@ -3,7 +3,7 @@ import { scopesNeeded } from '../../documents/scopes.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import type { Operation } from '../../resources/operation.ts';
 import { MAY_BE_EMPTY } from '../query.ts';
-import { takesBody } from '../request-body.ts';
+import { takesBody } from '../request-bodies.ts';
 import {
   JSON_TYPE,
   type OperationObject,
@@ -12,15 +12,11 @@ import {
   type RequestBody,
   type ResponseObject,
 } from './document.ts';
-import type { ErrorResponses } from './error-responses.ts';
+import { type ErrorResponses, errorsOf } from './error-responses.ts';
+import { type ExampleContext, pathParameters, successExample } from './examples.ts';
 import { canBeNotModified, headerRef, requestHeadersOf, responseHeadersOf } from './headers.ts';
-import { commonRules } from './introduction.ts';
-import { bodySchemaName, successSchemaName } from './name-schemas.ts';
-import { errorsOf } from './operation-errors.ts';
-import { pathParameters } from './path-parameters.ts';
-import { type Subject, subjectOf } from './subjects.ts';
-import { type ExampleContext, successExample } from './success-examples.ts';
-import { wireSchema } from './wire-schema.ts';
+import { bodySchemaName, successSchemaName, wireSchema } from './schema-components.ts';
+import { commonRules, type Subject, subjectOf } from './subjects.ts';
 
 export interface OperationContext extends ExampleContext {
   readonly errorResponses: ErrorResponses;

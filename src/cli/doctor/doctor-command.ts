@@ -1,4 +1,4 @@
-import { type Finding, findingsOf } from '../../checks/finding.ts';
+import { type Finding, findingsOf } from '../../checks/check.ts';
 import type { LoadedConfig } from '../../config/load.ts';
 import { PosternError } from '../../lib/errors.ts';
 import { isOn, type ParsedFlags } from '../../lib/flags.ts';

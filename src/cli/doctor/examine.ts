@@ -1,6 +1,5 @@
-import { type Finding, findingsOf } from '../../checks/finding.ts';
-import { checkSettings, settings } from '../../checks/settings.ts';
-import { store } from '../../checks/store.ts';
+import { type Finding, findingsOf } from '../../checks/check.ts';
+import { checkSettings, settings, store } from '../../checks/nodes.ts';
 import type { HttpsEdge } from '../../client/generated/https-edges.ts';
 import { Resources } from '../../client/generated/resources.ts';
 import { Transport } from '../../client/transport.ts';

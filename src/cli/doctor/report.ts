@@ -1,4 +1,4 @@
-import { type Finding, LEVELS, type Level } from '../../checks/finding.ts';
+import { type Finding, LEVELS, type Level } from '../../checks/check.ts';
 import { wrapText } from '../../lib/text/wrap-text.ts';
 import { printable } from '../api/cell-text.ts';
 

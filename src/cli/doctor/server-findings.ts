@@ -1,4 +1,4 @@
-import { type Finding, findingMaker } from '../../checks/finding.ts';
+import { type Finding, findingMaker } from '../../checks/check.ts';
 import type { Transport } from '../../client/transport.ts';
 
 /** As many as the server gives at once. */

@@ -1,5 +1,5 @@
-import { type Finding, findingsOf } from '../../checks/finding.ts';
-import { store as storeCheck } from '../../checks/store.ts';
+import { type Finding, findingsOf } from '../../checks/check.ts';
+import { store as storeCheck } from '../../checks/nodes.ts';
 import type { HttpsEdge } from '../../client/generated/https-edges.ts';
 import type { Node } from '../../client/generated/nodes.ts';
 import { Resources } from '../../client/generated/resources.ts';

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isPublicName } from '../../acme/names/public-name.ts';
+import { isPublicName } from '../../acme/names.ts';
 import type { ManagedCertificate } from '../../client/generated/managed-certificates.ts';
 import { Resources } from '../../client/generated/resources.ts';
 import type { Transport } from '../../client/transport.ts';

@@ -1,4 +1,4 @@
-import { isPublicName } from '../../acme/names/public-name.ts';
+import { isPublicName } from '../../acme/names.ts';
 import { parseAddress } from '../../lib/net/cidr.ts';
 import { isLoopbackHost } from '../../lib/net/listen-address.ts';
 import { publicAddressGuard } from '../../lib/net/public-address-guard.ts';

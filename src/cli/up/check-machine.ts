@@ -1,4 +1,4 @@
-import { isPublicName } from '../../acme/names/public-name.ts';
+import { isPublicName } from '../../acme/names.ts';
 import { identityAddress } from '../../config/identity-settings.ts';
 import { isLoopbackHost } from '../../lib/net/listen-address.ts';
 import { shellWord } from '../../lib/text/shell-word.ts';

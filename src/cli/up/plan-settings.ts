@@ -1,4 +1,4 @@
-import { isPublicName } from '../../acme/names/public-name.ts';
+import { isPublicName } from '../../acme/names.ts';
 import { decodeSetting } from '../../config/decode.ts';
 import type { LoadedConfig } from '../../config/load.ts';
 import { flagOf, settingNames, settingOf, variableOf } from '../../config/schema.ts';

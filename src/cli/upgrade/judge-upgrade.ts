@@ -1,4 +1,4 @@
-import { type Finding, findingsOf } from '../../checks/finding.ts';
+import { type Finding, findingsOf } from '../../checks/check.ts';
 import type { Config } from '../../config/schema.ts';
 import type { ExaminedStore } from './upgrade-ports.ts';
 

@@ -1,4 +1,4 @@
-import { type Finding, findingsOf } from '../../checks/finding.ts';
+import { type Finding, findingsOf } from '../../checks/check.ts';
 import { messageOf } from '../../lib/error-text.ts';
 import { isOn } from '../../lib/flags.ts';
 import { terminalWidth } from '../api/terminal-width.ts';

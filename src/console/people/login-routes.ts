@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { FailedAuthenticationDelay } from '../../api/failed-authentication-delay.ts';
+import type { FailedAuthenticationDelay } from '../../api/authentication.ts';
 import { PosternError } from '../../lib/errors.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import type { SignedIn } from '../../resources/console-session-record.ts';

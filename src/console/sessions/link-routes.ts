@@ -1,7 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Authenticate } from '../../api/authentication.ts';
-import { ignoreContentType } from '../../api/body-parsers.ts';
-import type { FailedAuthenticationDelay } from '../../api/failed-authentication-delay.ts';
+import type { Authenticate, FailedAuthenticationDelay } from '../../api/authentication.ts';
+import { ignoreContentType } from '../../api/request-bodies.ts';
 import { PosternError } from '../../lib/errors.ts';
 import { escapedHtml } from '../../lib/http/plain-page.ts';
 import type { Replica } from '../../replica/replica.ts';

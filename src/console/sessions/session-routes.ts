@@ -1,8 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import Type from 'typebox';
 import type { Authenticate } from '../../api/authentication.ts';
-import { ignoreContentType } from '../../api/body-parsers.ts';
-import { unwrapBody } from '../../api/request-body.ts';
+import { ignoreContentType, unwrapBody } from '../../api/request-bodies.ts';
 import { invalidBody } from '../../documents/errors.ts';
 import { PosternError } from '../../lib/errors.ts';
 import type { JsonObject } from '../../lib/json.ts';

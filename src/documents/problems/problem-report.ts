@@ -1,5 +1,4 @@
-import type { Check } from '../../checks/check.ts';
-import type { Finding } from '../../checks/finding.ts';
+import type { Check, Finding } from '../../checks/check.ts';
 import type { FoundProblem, ProblemsFound } from '../../resources/documents-ports.ts';
 import type { SharedPorts } from '../../resources/shared-ports.ts';
 

@@ -1,6 +1,5 @@
-import type { Check } from '../../checks/check.ts';
+import { type Check, type Finding, findingMaker } from '../../checks/check.ts';
 import type { Facts } from '../../checks/facts.ts';
-import { type Finding, findingMaker } from '../../checks/finding.ts';
 import { checks } from '../../checks/registry.ts';
 import { TimeSlice } from '../../lib/async/slice-lane.ts';
 import { messageOf } from '../../lib/error-text.ts';

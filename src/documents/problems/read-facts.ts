@@ -1,18 +1,19 @@
-import { checkedEdge, checkedRoute } from '../../checks/checked-edge.ts';
-import type {
-  CheckedAgent,
-  CheckedAlert,
-  CheckedAuthority,
-  CheckedCertificate,
-  CheckedDestination,
-  CheckedEdge,
-  CheckedList,
-  CheckedManagedCertificate,
-  CheckedRoute,
-  Facts,
-  LoginTrouble,
-  PeerStatus,
-  UnpreparedModule,
+import {
+  type CheckedAgent,
+  type CheckedAlert,
+  type CheckedAuthority,
+  type CheckedCertificate,
+  type CheckedDestination,
+  type CheckedEdge,
+  type CheckedList,
+  type CheckedManagedCertificate,
+  type CheckedRoute,
+  checkedEdge,
+  checkedRoute,
+  type Facts,
+  type LoginTrouble,
+  type PeerStatus,
+  type UnpreparedModule,
 } from '../../checks/facts.ts';
 import { PASSKEY_KIND, passkeyOf, USER_ACCOUNT_KIND } from '../../identity/people/people-records.ts';
 import type { TimeSlice } from '../../lib/async/slice-lane.ts';

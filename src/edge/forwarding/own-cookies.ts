@@ -1,7 +1,7 @@
 import { withoutMarked } from '../../lib/http/cookie-header.ts';
 import type { HeaderList } from '../../lib/http/header-list.ts';
 import { OWN_COOKIE_MARK } from '../../modules/contract/serves-paths.ts';
-import type { OwnCookieNames } from '../../snapshot/own-cookie-names.ts';
+import type { OwnCookieNames } from '../../snapshot/edge-snapshot.ts';
 
 /** A copy without our own cookies: they grant access to the edge and must not reach upstreams. */
 export function withoutOwnCookies(headers: HeaderList): string[] {

@@ -1,7 +1,7 @@
 import type { Refusal } from '../../modules/contract/decides.ts';
 import { readPath } from '../../snapshot/canonical-path.ts';
+import { mayShareService } from '../../snapshot/compile-backend.ts';
 import type { EdgeSnapshot, RouteSnapshot } from '../../snapshot/edge-snapshot.ts';
-import { mayShareService } from '../../snapshot/may-share-service.ts';
 import { edgeErrors } from '../errors.ts';
 import { isOwnPath } from '../exchange/own-paths.ts';
 

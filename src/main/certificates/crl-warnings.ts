@@ -2,7 +2,7 @@ import type { Clock } from '../../lib/clock.ts';
 import type { RecordReader } from '../../replica/record-reader.ts';
 import { CRL_KIND, crlId, crlModeOf } from '../../revocation/authority-crl.ts';
 import { crlStatus } from '../../revocation/crl-status.ts';
-import { problemLine } from '../../snapshot/problems/problem-line.ts';
+import { problemLine } from '../../snapshot/problems.ts';
 import type { StoredRecord } from '../../store/store.ts';
 
 const AUTHORITY_KIND = 'certificate_authority';

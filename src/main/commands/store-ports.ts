@@ -9,7 +9,7 @@ import { createLog } from '../../logging/logger.ts';
 import { modules } from '../../modules/registry.ts';
 import { Replica } from '../../replica/replica.ts';
 import { resources } from '../../resources/registry.ts';
-import { ProblemIndex } from '../../snapshot/problems/problem-index.ts';
+import { ProblemIndex } from '../../snapshot/problems.ts';
 import { backupStore } from '../../store/backup/backup-store.ts';
 import { restoreStore } from '../../store/backup/restore-store.ts';
 import type { StoreLocation } from '../../store/offline/store-location.ts';

@@ -6,7 +6,7 @@ import type { Clock } from '../../lib/clock.ts';
 import { isJsonObject, type JsonObject } from '../../lib/json.ts';
 import type { Membership } from '../../nodes/membership/membership.ts';
 import type { Replica } from '../../replica/replica.ts';
-import type { ProblemIndex } from '../../snapshot/problems/problem-index.ts';
+import type { ProblemIndex } from '../../snapshot/problems.ts';
 import { KeptTraffic } from '../../telemetry/kept-traffic.ts';
 import { InstallationTunnels } from '../../telemetry/live/installation-tunnels.ts';
 import type { LiveSources } from '../../telemetry/live/live-streams.ts';

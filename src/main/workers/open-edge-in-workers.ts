@@ -18,8 +18,8 @@ import { fetchedIssuers, type IssuerSources, keptIssuers } from '../../modules/l
 import { settingsOf } from '../../modules/module-settings.ts';
 import type { DirectoryListener } from '../../nodes/directory/tunnel-directory.ts';
 import type { Replica } from '../../replica/replica.ts';
-import type { OwnHost } from '../../snapshot/own-host.ts';
-import { newProblems } from '../../snapshot/problems/new-problems.ts';
+import type { OwnHost } from '../../snapshot/edge-snapshot.ts';
+import { newProblems } from '../../snapshot/problems.ts';
 import { Snapshots } from '../../snapshot/snapshots.ts';
 import { readKeys } from '../../store/load-keyring.ts';
 import type { StoredRecord } from '../../store/store.ts';

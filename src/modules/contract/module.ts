@@ -23,7 +23,7 @@ export interface EveryModule<Config extends TObject, Settings extends DeclaredSe
   /** Wire name, which is also the folder's name. */
   readonly name: string;
   readonly level: 'edge' | 'route';
-  /** Whether it decides who may enter: see src/snapshot/access-guard.ts for what follows from it. */
+  /** Whether it decides who may enter: see src/snapshot/route-table.ts for what follows from it. */
   readonly decidesAccess: boolean;
   /**
    * What in a configuration reads the paths of requests, such as `rules[0] path_prefix /old/`; null: nothing there; false:

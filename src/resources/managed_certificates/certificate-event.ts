@@ -1,4 +1,4 @@
-import type { CertificateEventType } from '../../acme/orders/order-ports.ts';
+import type { CertificateEventType } from '../../acme/orders/open-order.ts';
 import type { OutboxEvent, StoredRecord } from '../../store/store.ts';
 import { type LiveEventPorts, liveEvent } from '../live-event.ts';
 import type { SharedPorts } from '../shared-ports.ts';

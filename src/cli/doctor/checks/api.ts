@@ -1,5 +1,5 @@
-import { type Finding, findingsOf } from '../../../checks/finding.ts';
-import { store, storeAdvice } from '../../../checks/store.ts';
+import { type Finding, findingsOf } from '../../../checks/check.ts';
+import { store, storeAdvice } from '../../../checks/nodes.ts';
 import { PosternApiError } from '../../../client/postern-api-error.ts';
 import { networkReason } from '../../../client/postern-connection-error.ts';
 import type { Transport } from '../../../client/transport.ts';

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
-import { type Finding, findingsOf } from '../../../checks/finding.ts';
-import { FORBIDDEN_ADVICE, forbiddenLine } from '../../../checks/forbidden-upstream.ts';
+import { type Finding, findingsOf } from '../../../checks/check.ts';
+import { FORBIDDEN_ADVICE, forbiddenLine } from '../../../checks/routes.ts';
 import type { StaticBackend } from '../../../client/generated/static-backends.ts';
 import { splitAddress } from '../../../lib/net/split-address.ts';
 import { upstreamGuard } from '../../../upstream/upstream-guard.ts';

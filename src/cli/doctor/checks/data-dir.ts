@@ -1,7 +1,7 @@
 import { constants, type Stats } from 'node:fs';
 import { access, glob, stat, statfs } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
-import { type Finding, type Findings, findingsOf } from '../../../checks/finding.ts';
+import { type Finding, type Findings, findingsOf } from '../../../checks/check.ts';
 import type { Installation } from '../installation.ts';
 
 /** Files with secrets: readable by the server's user only. */

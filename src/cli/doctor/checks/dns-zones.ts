@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Finding, findingsOf } from '../../../checks/finding.ts';
+import { type Finding, findingsOf } from '../../../checks/check.ts';
 import { DnsFailure } from '../../../dns/dns-failure.ts';
 import type { DnsZone } from '../../../dns/dns-provider.ts';
 import { openZone, providerOf } from '../../../dns/open-zone.ts';

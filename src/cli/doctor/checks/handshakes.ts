@@ -1,7 +1,6 @@
 import type { X509Certificate } from 'node:crypto';
-import { type Finding, type Findings, findingsOf } from '../../../checks/finding.ts';
-import { hostsOf } from '../../../checks/hosts.ts';
-import { remainingTime } from '../../../checks/remaining-time.ts';
+import { hostsOf, remainingTime } from '../../../checks/certificates.ts';
+import { type Finding, type Findings, findingsOf } from '../../../checks/check.ts';
 import type { TlsCertificate } from '../../../client/generated/tls-certificates.ts';
 import { dialled, performHandshake } from '../dial.ts';
 import type { LiveInstallation } from '../installation.ts';

@@ -1,6 +1,6 @@
 import { lookup } from 'node:dns/promises';
-import { type Finding, findingsOf } from '../../../checks/finding.ts';
-import { hostsOf } from '../../../checks/hosts.ts';
+import { hostsOf } from '../../../checks/certificates.ts';
+import { type Finding, findingsOf } from '../../../checks/check.ts';
 import type { LiveInstallation } from '../installation.ts';
 import { mapConcurrently } from '../map-concurrently.ts';
 

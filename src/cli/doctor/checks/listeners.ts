@@ -1,4 +1,4 @@
-import { type Finding, findingsOf } from '../../../checks/finding.ts';
+import { type Finding, findingsOf } from '../../../checks/check.ts';
 import { type Config, variableOf } from '../../../config/schema.ts';
 import type { ListenAddress } from '../../../lib/net/listen-address.ts';
 import { addressText, dialled, dialProblem, listenProblem } from '../dial.ts';

@@ -1,5 +1,5 @@
 import { dnsDiagnosis, resolveName } from '../../../acme/orders/dns-diagnosis.ts';
-import { type Finding, findingMaker } from '../../../checks/finding.ts';
+import { type Finding, findingMaker } from '../../../checks/check.ts';
 import { Resources } from '../../../client/generated/resources.ts';
 import type { LiveInstallation } from '../installation.ts';
 import { mapConcurrently } from '../map-concurrently.ts';
