@@ -3,26 +3,33 @@ import { platform, release } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { atMost } from '../lib/async/deadline.ts';
 import { until } from '../lib/async/until.ts';
+import { readProgramFile } from '../lib/program-files.ts';
 import type { Command, Hello, Refused, Welcome } from '../tunnel/messages.ts';
 import { MAX_PROBLEM_LENGTH, MAX_PROBLEMS, PROTOCOL_VERSION } from '../tunnel/protocol.ts';
-import { AgentError } from './agent-error.ts';
 import type { Claim, ConnectionSlot, SessionMessage, SlotOwner } from './connection-slot.ts';
-import type { DialProblem } from './dial-problem.ts';
-import { AgentEvents, type AgentStatus } from './events.ts';
-import { gatewayAddress } from './gateway-address.ts';
+import { BUSY_PART, ConnectionSlots } from './connection-slots.ts';
+import { type DialProblem, gatewayAddress } from './dial-gateway.ts';
+import { AgentError } from './errors.ts';
 import type { GatewayConnection } from './gateway-connection.ts';
-import type { AgentHandle, AgentNode, AgentTunnel } from './handle.ts';
-import { HeldStreams } from './held-streams.ts';
+import {
+  AgentEvents,
+  type AgentHandle,
+  type AgentNode,
+  type AgentOptions,
+  type AgentStatus,
+  type AgentTunnel,
+  type TunnelSpec,
+} from './handle.ts';
 import { refuseStream } from './local/local-failure.ts';
-import type { RequestReading } from './local/request-reading.ts';
-import { BUSY_PART, ConnectionSlots } from './nodes/connection-slots.ts';
-import type { AgentOptions, TunnelSpec } from './options.ts';
-import { serveStream } from './serve-stream.ts';
-import { Session } from './session.ts';
+import type { RequestReading } from './local/served-request.ts';
+import { HeldStreams, serveStream } from './serve-stream.ts';
 import { type AgentTimings, DEFAULT_TIMINGS } from './timings.ts';
 import { Tunnel } from './tunnel.ts';
-import { TunnelBinding } from './tunnel-binding.ts';
-import { ownVersion } from './version.ts';
+import { Session, TunnelBinding } from './tunnel-binding.ts';
+
+function ownVersion(): string {
+  return (JSON.parse(readProgramFile('../package.json')) as { version: string }).version;
+}
 
 /** Refusals that concern the agent itself, not the session that it tries to resume. */
 const AGENT_REFUSALS: ReadonlySet<string> = new Set([

@@ -9,14 +9,12 @@ import type {
   Unbound,
   Welcome,
 } from '../tunnel/messages.ts';
-import { Backoff } from './backoff.ts';
-import { dialGateway } from './dial-gateway.ts';
-import type { DialProblem } from './dial-problem.ts';
+import { type DialProblem, dialGateway } from './dial-gateway.ts';
 import { GatewayConnection, type GatewayConnectionHandler } from './gateway-connection.ts';
 import type { AgentNode } from './handle.ts';
-import type { RequestReading } from './local/request-reading.ts';
-import type { DialTarget } from './nodes/known-nodes.ts';
-import type { AgentTimings } from './timings.ts';
+import type { DialTarget } from './known-nodes.ts';
+import type { RequestReading } from './local/served-request.ts';
+import { type AgentTimings, Backoff } from './timings.ts';
 
 /** How a connection joins a session: as its first, as a further one, or after all others were lost. */
 export type Claim = 'none' | 'join' | 'resume';

@@ -19,8 +19,7 @@ import { Liveness } from '../tunnel/liveness.ts';
 import { type AgentMessage, decodeGatewayMessage, type GatewayMessage } from '../tunnel/messages.ts';
 import { CONTROL_PATH, MAX_BUSY_CONNECTIONS, MAX_STREAMS_PER_CONNECTION } from '../tunnel/protocol.ts';
 import { refuseStream } from './local/local-failure.ts';
-import { type RequestReading, readRequest } from './local/request-reading.ts';
-import { takeRequest } from './local/served-stream.ts';
+import { type RequestReading, readRequest, takeRequest } from './local/served-request.ts';
 import type { AgentTimings } from './timings.ts';
 
 export interface GatewayConnectionHandler {

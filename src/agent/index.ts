@@ -1,12 +1,20 @@
 import { Agent } from './agent.ts';
-import type { AgentHandle } from './handle.ts';
-import type { AgentOptions } from './options.ts';
+import type { AgentHandle, AgentOptions } from './handle.ts';
 
-export { AgentError } from './agent-error.ts';
-export type * from './events.ts';
-export type { ExchangeObserver, ObservedRequest, ObserveExchange } from './exchange-observer.ts';
-export type { AgentHandle, AgentNode, AgentTunnel, TunnelStatus } from './handle.ts';
-export type { AgentOptions, TunnelSpec, UpstreamTlsOptions } from './options.ts';
+export { AgentError } from './errors.ts';
+export type * from './handle.ts';
+export type {
+  AgentHandle,
+  AgentNode,
+  AgentOptions,
+  AgentTunnel,
+  ExchangeObserver,
+  ObservedRequest,
+  ObserveExchange,
+  TunnelSpec,
+  TunnelStatus,
+  UpstreamTlsOptions,
+} from './handle.ts';
 
 /**
  * Starts an agent, and resolves when its tunnels are bound. It keeps trying while the server cannot be reached. Rejects

@@ -1,12 +1,10 @@
-import type { Bound, Unbound } from '../tunnel/messages.ts';
-import { Backoff } from './backoff.ts';
-import type { AgentEvents } from './events.ts';
+import type { Bound, Unbound, Welcome } from '../tunnel/messages.ts';
 import type { GatewayConnection } from './gateway-connection.ts';
-import type { Session } from './session.ts';
-import type { AgentTimings } from './timings.ts';
+import type { AgentEvents } from './handle.ts';
+import { type AgentTimings, Backoff } from './timings.ts';
 import type { Tunnel } from './tunnel.ts';
 
-export interface TunnelBindingParts {
+interface TunnelBindingParts {
   readonly tunnels: readonly Tunnel[];
   readonly events: AgentEvents;
   readonly timings: AgentTimings;
@@ -174,5 +172,28 @@ export class TunnelBinding {
     const more = others.length === 0 ? '' : ` and ${others.length} more`;
     const seconds = Math.round(afterMs / 1000);
     this.#parts.onOverdue(`the server has not responded to the request to open ${first.name}${more} for ${seconds} s`);
+  }
+}
+
+/** The server's record of this run of the agent. */
+export class Session {
+  readonly id: string;
+  /** Proof for a resume or join. A resume returns a new one. */
+  secret: string;
+  /** Tunnels by the ids that requests carry. */
+  readonly tunnels = new Map<string, Tunnel>();
+  /** All open connections that were welcomed, including draining ones. */
+  readonly connections = new Set<GatewayConnection>();
+
+  /** The server stopped responding in this session: the next connection starts a new one. */
+  isAbandoned = false;
+
+  constructor({ session, secret }: Welcome) {
+    this.id = session;
+    this.secret = secret ?? '';
+  }
+
+  get claim(): { readonly session: string; readonly secret: string } {
+    return { session: this.id, secret: this.secret };
   }
 }

@@ -1,10 +1,21 @@
 import type { Bind, Bound, Unbound } from '../tunnel/messages.ts';
-import { AgentError } from './agent-error.ts';
-import { type BoundName, boundName } from './bound-name.ts';
-import type { AgentTunnel, TunnelStatus } from './handle.ts';
+import { AgentError } from './errors.ts';
+import type { AgentTunnel, TunnelSpec, TunnelStatus } from './handle.ts';
 import { type LocalAddress, parseLocalAddress } from './local/local-address.ts';
-import { Replicas } from './local/replicas.ts';
-import type { TunnelSpec } from './options.ts';
+import { Replicas } from './local/local-service.ts';
+
+/** The name that a tunnel had, as far as it can be requested again. */
+interface BoundName {
+  readonly domain?: string;
+  readonly port?: number;
+}
+
+function boundName(url: string | null, proto: string | null): BoundName {
+  if (url === null || !URL.canParse(url)) return {};
+  const { hostname, port } = new URL(url);
+  if (proto === 'tcp') return port === '' ? {} : { port: Number(port) };
+  return proto === null || hostname === '' ? {} : { domain: hostname };
+}
 
 /** Addresses in `forwardsTo`: the server accepts 2,048 characters. */
 const MAX_SHOWN = 10;

@@ -1,8 +1,8 @@
 import type { FastifyReply, FastifyRequest, onRequestHookHandler, RouteHandlerMethod } from 'fastify';
 import type { TObject } from 'typebox';
 import { invalidBody } from '../documents/errors.ts';
+import { checkIds } from '../documents/path-and-body.ts';
 import { canWrite, hasScope, requireScopes, scopesNeeded } from '../documents/scopes.ts';
-import { checkIds } from '../documents/well-formed-ids.ts';
 import { withParts } from '../lib/async/missing-part.ts';
 import type { JsonObject } from '../lib/json.ts';
 import { createDecoder } from '../lib/schema/decode-body.ts';

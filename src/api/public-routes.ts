@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { hasScope, requireScopes } from '../documents/scopes.ts';
 import { accepts } from '../lib/http/accepted-value.ts';
-import { READ_METRICS } from '../resources/covers-scope.ts';
+import { READ_METRICS } from '../resources/operation.ts';
 import { OPEN_METRICS_TYPE, openMetricsText, prefersOpenMetrics } from './api-metrics.ts';
 import type { Authenticate } from './authentication.ts';
 import type { BuiltDocument } from './docs/documentation.ts';

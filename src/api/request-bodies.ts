@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest, onRequestHookHandler } from 'fastify';
-import { API_LANE } from '../documents/api-lane.ts';
-import { withoutAddedFields } from '../documents/unwrap-body.ts';
+import { API_LANE } from '../documents/long-answer.ts';
+import { withoutAddedFields } from '../documents/path-and-body.ts';
 import { PosternError } from '../lib/errors.ts';
 import { listenOnce, reporting } from '../lib/guarded-listeners.ts';
 import { isJsonObject, type JsonObject } from '../lib/json.ts';

@@ -1,4 +1,4 @@
-import type { CompiledResource } from '../documents/compiled.ts';
+import type { CompiledResource } from '../documents/catalog.ts';
 import { Documents } from '../documents/documents.ts';
 import type { DocumentsContext } from '../documents/documents-context.ts';
 import { PosternError } from '../lib/errors.ts';

@@ -1,6 +1,6 @@
 import { usage } from '../lib/flags.ts';
-import { printable } from './api/cell-text.ts';
 import type { CommandContext } from './command.ts';
+import { printable } from './output/cell-text.ts';
 
 /** Before a secret goes to an address from elsewhere: the person agrees on the terminal, or it is a usage error. */
 export async function askOrRefuse(

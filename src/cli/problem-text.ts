@@ -1,5 +1,6 @@
-import { messageOf } from '../lib/error-text.ts';
+import { isDiskFull, messageOf, whyUnwritable } from '../lib/error-text.ts';
 import { PosternError } from '../lib/errors.ts';
+import { usage } from '../lib/flags.ts';
 import type { CommandContext } from './command.ts';
 
 const EXIT_FAILED = 1;
@@ -40,4 +41,10 @@ export function exitCodeOf(error: unknown): number {
   if (USAGE_CODES.has(error.code)) return EXIT_USAGE;
   // A cause is a file that could not be read: it may be there a moment later.
   return SETTINGS_CODES.has(error.code) && error.cause === undefined ? EXIT_SETTINGS : EXIT_FAILED;
+}
+
+/** A wrong path is invalid usage. A full disk is not: the same command works once there is room. */
+export function unwritable(file: string, cause: unknown): Error {
+  const message = `cannot write ${file}: ${whyUnwritable(cause)}`;
+  return isDiskFull(cause) ? new Error(message, { cause }) : usage(message);
 }

@@ -2,8 +2,9 @@ import { existsSync } from 'node:fs';
 import { CONFIG_VARIABLE } from '../config/environment.ts';
 import { type LoadedConfig, loadConfig } from '../config/load.ts';
 import { flagOf, variableOf } from '../config/schema.ts';
+import { settingFlags } from '../config/setting-flags.ts';
 import { DEFAULT_DATA_DIR } from './api/connection.ts';
-import type { CommandContext } from './command.ts';
+import type { CommandContext, FlagGroup } from './command.ts';
 import { sayInstalled } from './service/installed-server.ts';
 
 /** Settings that say which server is meant. */
@@ -30,4 +31,13 @@ function isNamed(flags: ReadonlyMap<string, string>, env: CommandContext['env'])
     Boolean(env[CONFIG_VARIABLE]) ||
     PLACES.some((name) => flags.has(flagOf(name)) || Boolean(env[variableOf(name)]))
   );
+}
+
+/** Flags of a command that reads the settings of the server; `purpose` says what for. */
+export function settingsGroup(purpose: string): FlagGroup {
+  return {
+    title: 'Settings',
+    flags: settingFlags,
+    summary: `The command takes the settings of "postern server" (--data-dir, --config and so on; postern server --help lists them) ${purpose}. Without --config, --data-dir or a directory postern-data here, it uses those of the installed service, and says so.`,
+  };
 }

@@ -1,6 +1,6 @@
 import { type Answer, answer, type ResponseInfo } from './answer.ts';
+import { PosternConnectionError } from './call-errors.ts';
 import { fillPath, queryString } from './fill-path.ts';
-import { PosternConnectionError } from './postern-connection-error.ts';
 import type { AnyOptions, RequestOptions } from './request-options.ts';
 import type { Transport } from './transport.ts';
 

@@ -1,9 +1,91 @@
-import { abortableSleep, deadline } from './abortable.ts';
 import { type ResponseInfo, responseInfo, responseOf } from './answer.ts';
-import { apiErrorOf, PosternApiError } from './postern-api-error.ts';
-import { networkError, PosternConnectionError } from './postern-connection-error.ts';
+import { apiErrorOf, networkError, PosternApiError, PosternConnectionError } from './call-errors.ts';
 import type { AnyOptions } from './request-options.ts';
-import { defaultRetryPolicy, type RetryPolicy, retryDelayMs } from './retry-policy.ts';
+
+/** Sleeps; rejects with the signal's reason as soon as it aborts. */
+function abortableSleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    signal?.throwIfAborted();
+    const onAbort = (): void => {
+      clearTimeout(timer);
+      reject(signal?.reason as Error);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', onAbort);
+      resolve();
+    }, ms);
+    signal?.addEventListener('abort', onAbort, { once: true });
+  });
+}
+
+interface Deadline {
+  readonly signal: AbortSignal;
+  readonly hasPassed: () => boolean;
+  clear(): void;
+}
+
+/**
+ * A signal for one attempt. Not `AbortSignal.any`: a long-lived signal of the caller would collect one dependent per
+ * call.
+ */
+function deadline(timeoutMs: number, outer: AbortSignal | undefined): Deadline {
+  const controller = new AbortController();
+  let isLate = false;
+  const onAbort = (): void => controller.abort(outer?.reason);
+  if (outer?.aborted === true) onAbort();
+  else outer?.addEventListener('abort', onAbort, { once: true });
+  const timer = setTimeout(() => {
+    isLate = true;
+    controller.abort();
+  }, timeoutMs);
+  return {
+    signal: controller.signal,
+    hasPassed: () => isLate,
+    clear: () => {
+      clearTimeout(timer);
+      outer?.removeEventListener('abort', onAbort);
+    },
+  };
+}
+
+export interface RetryPolicy {
+  /** Attempts after the first; 0 disables retries. */
+  readonly maxRetries: number;
+  /** The first delay, doubled each time, with jitter. */
+  readonly baseDelayMs: number;
+  /** If the server asks for a longer wait, the call is not retried. */
+  readonly maxDelayMs: number;
+}
+
+const defaultRetryPolicy: RetryPolicy = { maxRetries: 2, baseDelayMs: 200, maxDelayMs: 20_000 };
+
+interface Attempt {
+  readonly method: string;
+  readonly hasIdempotencyKey: boolean;
+  /** Sent with If-Match or If-None-Match. */
+  readonly isConditional: boolean;
+  /** 0 for the first. */
+  readonly index: number;
+}
+
+/** Delay before the next attempt; null when the failure is final. */
+function retryDelayMs(error: unknown, attempt: Attempt, policy: RetryPolicy, random: () => number): number | null {
+  if (attempt.index >= policy.maxRetries || !isRepeatable(attempt)) return null;
+  // Half of the delay is random: clients that failed together must not return together.
+  const backoffMs = policy.baseDelayMs * 2 ** attempt.index * (0.5 + random() / 2);
+  if (error instanceof PosternConnectionError) {
+    // The lost response may have been a success, and repeating a conditional write would then fail with 412.
+    return error.failure === 'network' && !attempt.isConditional ? Math.min(backoffMs, policy.maxDelayMs) : null;
+  }
+  if (!(error instanceof PosternApiError) || (error.status !== 429 && error.status !== 503)) return null;
+  const delayMs = Math.max(backoffMs, error.retryAfterMs ?? 0);
+  return delayMs > policy.maxDelayMs ? null : delayMs;
+}
+
+/** RFC 9110 §9.2.2, and a POST that the server recognizes by its key. */
+function isRepeatable({ method, hasIdempotencyKey }: Attempt): boolean {
+  return method === 'GET' || method === 'PUT' || method === 'DELETE' || (method === 'POST' && hasIdempotencyKey);
+}
 
 /** A response, as far as the client reads it. */
 export interface FetchedResponse {

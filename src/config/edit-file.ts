@@ -3,7 +3,7 @@ import type { WireValue } from '../lib/settings/setting.ts';
 import { withField } from '../lib/text/yaml/with-field.ts';
 import { yamlLine } from '../lib/text/yaml/yaml-text.ts';
 import { configErrors } from './errors.ts';
-import { readConfigText } from './read-file.ts';
+import { readConfigText } from './load.ts';
 
 /**
  * A YAML file of settings with some of them changed or added. Everything else stays byte by byte, comments included: the

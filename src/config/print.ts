@@ -19,7 +19,7 @@ export function printConfig({ values, sources }: LoadedConfig): string {
 }
 
 /** No secret or part of one. */
-export function shownValue(name: string, value: unknown): WireValue | null {
+function shownValue(name: string, value: unknown): WireValue | null {
   const setting = settingOf(name);
   if (value === null) return null;
   if (setting.secrecy === 'secret') return MASK;
@@ -43,4 +43,26 @@ export function maskedUrl(text: string): string {
 /** A file name may contain a line break, which would end the comment. */
 function oneLine(text: string): string {
   return text.replace(/\p{Cc}/gu, '?');
+}
+
+interface ShownSetting {
+  readonly name: string;
+  readonly value: WireValue | null;
+  readonly source: string;
+  readonly secret: boolean;
+  readonly description: string;
+}
+
+/** The effective settings with their origins, and no secret or part of one. */
+export function shownSettings({ values, sources }: Pick<LoadedConfig, 'values' | 'sources'>): readonly ShownSetting[] {
+  return settingNames.map((name) => {
+    const { secrecy, description } = settingOf(name);
+    return {
+      name,
+      value: shownValue(name, values[name] ?? null),
+      source: sources[name] ?? 'default',
+      secret: secrecy !== 'public',
+      description,
+    };
+  });
 }

@@ -30,10 +30,8 @@ import { acmeSettings } from './acme-settings.ts';
 import { consoleSettings } from './console-settings.ts';
 import { identitySettings } from './identity-settings.ts';
 import { moduleSettingRows } from './module-settings.ts';
-import { nodeSettings } from './node-settings.ts';
-import { requestSettings } from './request-settings.ts';
+import { nodeSettings, requestSettings, upkeepSettings } from './node-settings.ts';
 import { tracingSettings } from './tracing-settings.ts';
-import { upkeepSettings } from './upkeep-settings.ts';
 
 export { flagOf, variableOf } from '../lib/settings/setting.ts';
 

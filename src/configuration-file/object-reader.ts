@@ -5,16 +5,34 @@ import type { YamlMap } from '../lib/text/yaml/yaml-node.ts';
 import { moduleProblems, normalized } from '../modules/checked-config.ts';
 import type { Module } from '../modules/contract/module.ts';
 import { settingsOf } from '../modules/module-settings.ts';
-import { MAX_METADATA_BYTES } from '../resources/resource.ts';
-import { type ConfigCheck, checkConfig, shownPath } from './check-config.ts';
-import type { FileConfig, FileObject } from './file-object.ts';
-import type { FileProblem } from './file-problem.ts';
-import { quoted } from './file-problem.ts';
-import type { NameIndex, PlacedEntry } from './name-index.ts';
+import { MAX_METADATA_BYTES, type ResourceSettings } from '../resources/resource.ts';
+import type { FileConfig, FileObject, NameIndex, PlacedEntry } from './file-object.ts';
+import { type FileProblem, quoted } from './format.ts';
 import { impliedBy } from './object-names.ts';
-import { offlineSettings } from './offline-settings.ts';
 import { type ObjectKind, sectionOf } from './sections.ts';
-import { type BodyPorts, type WireBody, wireBody } from './wire-body.ts';
+import { type BodyPorts, type ConfigCheck, checkConfig, shownPath, type WireBody, wireBody } from './wire-body.ts';
+
+/** Settings that reject nothing: only the server knows its own. */
+function offlineSettings(config: JsonObject): ResourceSettings {
+  return {
+    moduleSettings: new Map(),
+    edgePorts: null,
+    tunnelNamesUnder: () => [],
+    certificateFileDirs: [],
+    region: '',
+    domain: '',
+    scopes: [],
+    // Event types are known to the server, which may be of another version.
+    eventTypes: eventTypesIn(config),
+    identity: null,
+    consoleScopesOf: () => [],
+    inviteAgent: () => Promise.resolve({ problem: 'needs a server' }),
+  };
+}
+
+function eventTypesIn({ sources }: JsonObject): readonly string[] {
+  return Array.isArray(sources) ? (sources as readonly { readonly type: string }[]).map(({ type }) => type) : [];
+}
 
 interface Context {
   readonly entry: PlacedEntry;

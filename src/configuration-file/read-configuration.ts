@@ -1,15 +1,11 @@
 import { didYouMean } from '../lib/text/near-match.ts';
+import { readYaml } from '../lib/text/yaml/read-yaml.ts';
 import type { YamlEntry, YamlMap } from '../lib/text/yaml/yaml-node.ts';
-import { type FileObject, type MissingName, StandInIds } from './file-object.ts';
-import type { FileProblem } from './file-problem.ts';
-import { quoted } from './file-problem.ts';
-import { FORMAT_VERSION, MAX_OBJECTS, OWNER_PATTERN } from './format.ts';
-import { NameIndex, type PlacedEntry } from './name-index.ts';
-import { nameProblems } from './name-problems.ts';
+import { type FileObject, type MissingName, NameIndex, type PlacedEntry, StandInIds } from './file-object.ts';
+import { type FileProblem, FORMAT_VERSION, MAX_FILE_BYTES, MAX_OBJECTS, OWNER_PATTERN, quoted } from './format.ts';
+import { baseName, isNumbered, keyFieldOf, nameObjects, namingField } from './object-names.ts';
 import { ObjectReader } from './object-reader.ts';
-import { readFileText } from './read-file-text.ts';
 import { type Section, sections } from './sections.ts';
-import { uniquenessProblems } from './uniqueness-problems.ts';
 
 export interface ConfigurationText {
   readonly name: string;
@@ -119,4 +115,107 @@ function entriesOf(
 function sorted(problems: readonly FileProblem[], files: readonly ConfigurationText[]): readonly FileProblem[] {
   const order = new Map(files.map(({ name }, at) => [name, at]));
   return [...problems].sort((a, b) => (order.get(a.file) ?? 0) - (order.get(b.file) ?? 0) || a.line - b.line);
+}
+
+interface FileReading {
+  /** Null when the text cannot be read, or has no content. */
+  readonly root: YamlMap | null;
+  readonly problems: readonly FileProblem[];
+}
+
+/** The map of a file. Aliases are rejected: a difference of two files must show all that differs. */
+function readFileText(file: string, text: string): FileReading {
+  const fail = (line: number, problem: string): FileReading => ({ root: null, problems: [{ file, line, problem }] });
+  if (text.length > MAX_FILE_BYTES) {
+    return fail(1, `is larger than ${MAX_FILE_BYTES / 1024 / 1024} MiB: divide it into several files`);
+  }
+  const { root, problems } = readYaml(text, { hasAliases: false });
+  if (root !== null && root.type !== 'map') return fail(root.line, 'must be a map: start it with "version: 1"');
+  return { root, problems: problems.map(({ line, problem }) => ({ file, line, problem })) };
+}
+
+/**
+ * Keys that the server would not find again: an object without a value of its own, such as a host name, is known by its
+ * name, which follows from a field.
+ */
+function nameProblems(objects: readonly FileObject[]): readonly FileProblem[] {
+  const bySection = Map.groupBy(objects, ({ kind }) => kind.resource.listKey);
+  return [...bySection.values()].flatMap((members) => [
+    ...problemsAmong(members.filter(({ kind }) => kind.resource.uniqueKeys === undefined)),
+    ...members.flatMap(({ children }) => nameProblems(children)),
+  ]);
+}
+
+function problemsAmong(objects: readonly FileObject[]): readonly FileProblem[] {
+  const keys = new Set(objects.map(({ name }) => name));
+  const named = nameObjects(
+    objects.map((object) => ({ kind: object.kind, id: object.id, config: object.config, of: object })),
+  );
+  return [...named].flatMap(([name, { of: object }]) => {
+    const base = baseName(object.kind, object.config);
+    const problem = name === object.name ? null : namingProblem(object, base, name, keys);
+    return problem === null ? [] : [{ file: object.file, line: object.line, problem }];
+  });
+}
+
+function namingProblem(
+  { kind, name, config }: FileObject,
+  base: string,
+  expected: string,
+  keys: ReadonlySet<string>,
+): string | null {
+  const field = namingField(kind, config);
+  if (!isNumbered(name, base)) {
+    const way = field === keyFieldOf(kind) ? 'remove the field' : 'remove its empty description';
+    return `${quoted(name)} has the ${field} ${quoted(base)}: objects are known by it, so write ${quoted(base)} as the key, or ${way}`;
+  }
+  // The others may be on the server.
+  if (!keys.has(base)) return null;
+  return `${quoted(name)} is one of several with the ${field} ${quoted(base)}, and its key must be ${quoted(expected)}: number them in the order of the file`;
+}
+
+/** Values that only one object may have, such as the host of an edge. */
+function uniquenessProblems(objects: readonly FileObject[]): readonly FileProblem[] {
+  const holders = new Map<string, FileObject>();
+  const problems: FileProblem[] = [];
+  const visit = (object: FileObject, parent: string | null): void => {
+    const { kind, config, id } = object;
+    for (const { scope, key } of kind.resource.uniqueKeys?.(config as never, { id, parent }, {}) ?? []) {
+      const claimed = `${scope}\0${key}`;
+      const holder = holders.get(claimed);
+      if (holder === undefined) holders.set(claimed, object);
+      else if (holder !== object) problems.push(takenProblem(object, holder, key));
+    }
+    for (const child of object.children) visit(child, id);
+  };
+  for (const object of objects) visit(object, null);
+  return problems;
+}
+
+function takenProblem({ file, line, name }: FileObject, holder: FileObject, key: string): FileProblem {
+  const value = key.split('\n').at(-1) ?? key;
+  return {
+    file,
+    line,
+    problem: `${quoted(name)} has ${quoted(value)}, which ${quoted(holder.name)} in ${holder.file}, line ${holder.line}, has as well: remove it from one of them`,
+  };
+}
+
+interface ValidateOptions {
+  /** Names that no file has may exist on the server. */
+  readonly isPartial?: boolean;
+}
+
+/** The problems of files that can be found without a server, in the order of their lines. */
+export function validateConfiguration(
+  files: readonly ConfigurationText[],
+  { isPartial = false }: ValidateOptions = {},
+): readonly FileProblem[] {
+  const { problems, missing } = readConfiguration(files);
+  if (isPartial) return problems;
+  const unresolved = missing.map(({ file, line, problem }) => ({ file, line, problem }));
+  const order = new Map(files.map(({ name }, at) => [name, at]));
+  return [...problems, ...unresolved].sort(
+    (a, b) => (order.get(a.file) ?? 0) - (order.get(b.file) ?? 0) || a.line - b.line,
+  );
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { validateConfiguration } from './validate-configuration.ts';
+import { validateConfiguration } from './read-configuration.ts';
 import { writeConfigurationFile } from './write-configuration-file.ts';
 
 const id = (prefix: string, number: number): string => `${prefix}_2z${String(number).padStart(25, '0')}`;

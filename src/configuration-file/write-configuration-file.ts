@@ -1,24 +1,82 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isJsonObject, type JsonObject, type JsonValue } from '../lib/json.ts';
 import { yamlText } from '../lib/text/yaml/yaml-text.ts';
-import { comparableForm } from './comparable-form.ts';
-import { type InstallationDocuments, type InstalledObject, installedObjects } from './documents.ts';
-import { type FormPorts, fileForm } from './file-form.ts';
+import { type FormPorts, fileFieldName, fileForm } from './file-form.ts';
 import { FORMAT_VERSION, SCHEMA_FILE } from './format.ts';
+import { type InstallationDocuments, type InstalledObject, installedObjects } from './installed-objects.ts';
 import { impliedBy } from './object-names.ts';
-import { SecretNames } from './secret-names.ts';
-import { type Section, sections } from './sections.ts';
-import { type ReadSecret, storedForm } from './stored-form.ts';
-import { unknownFields } from './unknown-fields.ts';
+import { type ObjectKind, type Section, sections } from './sections.ts';
+import { comparableForm, type ReadSecret, storedForm } from './stored-form.ts';
 
-export interface WrittenFile {
+/** Names of environment variables for secrets, each used once. */
+class SecretNames {
+  readonly #used = new Set<string>();
+
+  referenceFor(parts: readonly string[]): string {
+    const words = parts
+      .join('_')
+      .toUpperCase()
+      .replaceAll(/[^A-Z0-9]+/g, '_')
+      .replaceAll(/^_+|_+$/g, '');
+    const base = `${/^[0-9]/.test(words) ? '_' : ''}${words.slice(0, 120) || 'SECRET'}`;
+    let name = base;
+    for (let number = 2; this.#used.has(name); number += 1) name = `${base}_${number}`;
+    this.#used.add(name);
+    return `$\{env:${name}}`;
+  }
+}
+
+interface UnknownField {
+  readonly path: readonly string[];
+  readonly why: string;
+}
+
+const WHY = 'Postern has no such field';
+/** Read-only fields of every document. */
+const COMMON = ['id', 'uri', 'created_at'];
+
+/** Fields of a document that no schema has, as documents of another service may have. Empty ones say nothing. */
+function unknownFields(kind: ObjectKind, document: JsonObject): readonly UnknownField[] {
+  const { resource, modules, children } = kind;
+  const own = new Set([
+    ...COMMON,
+    ...knownIn(resource.config.properties),
+    ...Object.keys({ ...resource.derived, ...resource.live?.schema, ...resource.shownOnce, ...resource.rendered }),
+    ...(resource.parent !== undefined && 'param' in resource.parent ? [resource.parent.param] : []),
+    ...(resource.otherNames?.ignoredIfEmpty ?? []),
+    ...modules.map(({ name }) => name),
+    ...children.keys(),
+  ]);
+  const inModules = modules.flatMap(({ name, config, constants, live }) => {
+    const value = document[name];
+    if (!isJsonObject(value)) return [];
+    const known = new Set([...knownIn(config.properties), ...Object.keys({ ...constants?.values, ...live?.schema })]);
+    return fieldsBeside(known, value).map((field) => ({ path: [name, field], why: WHY }));
+  });
+  return [...fieldsBeside(own, document).map((field) => ({ path: [field], why: WHY })), ...inModules];
+}
+
+function knownIn(properties: ObjectKind['resource']['config']['properties']): readonly string[] {
+  return Object.entries(properties).flatMap(([name, field]) => [name, fileFieldName(name, field)]);
+}
+
+function fieldsBeside(known: ReadonlySet<string>, document: JsonObject): readonly string[] {
+  return Object.entries(document).flatMap(([name, value]) => (known.has(name) || isEmpty(value) ? [] : [name]));
+}
+
+function isEmpty(value: JsonValue): boolean {
+  if (Array.isArray(value)) return value.length === 0;
+  return value === null || value === '' || value === false || (isJsonObject(value) && Object.keys(value).length === 0);
+}
+
+interface WrittenFile {
   /** YAML; its first line refers to the schema. */
   readonly text: string;
   readonly secrets: readonly { readonly place: string; readonly reference: string }[];
   readonly omitted: readonly { readonly place: string; readonly why: string }[];
 }
 
-export interface WriteOptions {
+interface WriteOptions {
   readonly owner?: string;
   /** Comment lines after the first one. */
   readonly header?: readonly string[];

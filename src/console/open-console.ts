@@ -13,18 +13,12 @@ import type { Replica } from '../replica/replica.ts';
 import { type ConsoleSession, concernsSessions } from '../resources/console-session-record.ts';
 import type { Store } from '../store/store.ts';
 import { type LiveSources, LiveStreams } from '../telemetry/live/live-streams.ts';
-import { LoginFlows } from './people/login-flow.ts';
-import { addLoginRoutes, type People } from './people/login-routes.ts';
-import { ConsoleFiles } from './serving/console-files.ts';
-import { addLiveRoutes, type LiveRoutesOptions } from './serving/live-routes.ts';
-import { addPageRoutes, pageUrl } from './serving/page-routes.ts';
-import { checkBrowserOrigin, type OwnAddress } from './sessions/browser-origin.ts';
-import { ConsoleSessions, TOKEN_HEADER } from './sessions/console-sessions.ts';
-import { addLinkRoutes } from './sessions/link-routes.ts';
-import { addSessionRoutes, sessionOver } from './sessions/session-routes.ts';
-import { SignInLinks } from './sessions/sign-in-links.ts';
-import { principalOf, sessionView } from './sessions/signed-in.ts';
-import { startSession } from './sessions/start-session.ts';
+import { addLiveRoutes, type LiveRoutesOptions } from './live-routes.ts';
+import { addLoginRoutes, LoginFlows, type People } from './login-routes.ts';
+import { addPageRoutes, ConsoleFiles, pageUrl } from './pages.ts';
+import { ConsoleSessions, principalOf, sessionView, startSession, TOKEN_HEADER } from './sessions/console-sessions.ts';
+import { addSessionRoutes, checkBrowserOrigin, type OwnAddress, sessionOver } from './sessions/session-routes.ts';
+import { addLinkRoutes, SignInLinks } from './sessions/sign-in-links.ts';
 
 const SWEEP_EVERY_MS = 10 * 60_000;
 const PATHS = [

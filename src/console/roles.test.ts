@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { scopesOf } from '../documents/scopes.ts';
 import { resources } from '../resources/registry.ts';
-import { scopesOfRole } from './roles.ts';
+import { parseRoleRule, scopesOfRole } from './roles.ts';
 
 suite('the role operator', () => {
   const scopes = scopesOfRole('operator', scopesOf(resources));
@@ -34,4 +34,19 @@ suite('the role operator', () => {
   test('writes edges, routes and backends', () => {
     for (const path of ['/edges', '/backends', '/ip_policies']) assert.equal(writable(path), true, path);
   });
+});
+
+suite('rules for roles', () => {
+  for (const text of [
+    '',
+    'admin',
+    'root=groups:x',
+    'admin=groups',
+    'admin=:x',
+    'admin=groups:',
+    'admin:groups=x',
+    'admin=https://ns/groups',
+  ]) {
+    test(`"${text}" is not a rule`, () => assert.equal(parseRoleRule(text), null));
+  }
 });

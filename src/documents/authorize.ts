@@ -2,10 +2,10 @@ import { PosternError } from '../lib/errors.ts';
 import type { JsonObject } from '../lib/json.ts';
 import type { RecordReader } from '../replica/record-reader.ts';
 import { type MissingScope, refuseWithout } from '../resources/errors.ts';
-import type { Principal } from '../resources/operation.ts';
+import type { OperationRequest, Principal } from '../resources/operation.ts';
 import { earlierDocument } from '../store/pending-change.ts';
-import type { Catalog } from './catalog.ts';
-import type { CompiledResource } from './compiled.ts';
+import type { Expectation } from '../store/store.ts';
+import type { Catalog, CompiledResource } from './catalog.ts';
 import type { DocumentsContext } from './documents-context.ts';
 import { configOf } from './record-puts.ts';
 import { hasAllScopes } from './scopes.ts';
@@ -76,4 +76,20 @@ export async function authorizeChange(
   context: DocumentsContext,
 ): Promise<void> {
   refuseWithout((await resource.authorizeChange?.(change as never, id, context.ports())) ?? null);
+}
+
+/** Its resource imports documents. */
+const API_KEY_KIND = 'api_key';
+
+/**
+ * Before the commit of an operation that may take seconds: rejects a key that was deleted or lost scopes meanwhile. Only the
+ * store knows whether that happens just now, so the commit expects the key as it is.
+ */
+export async function keyExpectation(
+  request: OperationRequest,
+  { replica }: DocumentsContext,
+): Promise<readonly Expectation[]> {
+  await request.authenticateAgain?.();
+  const key = replica.get(API_KEY_KIND, request.principal.apiKeyId);
+  return key === undefined ? [] : [{ kind: key.kind, id: key.id, revision: key.revision }];
 }

@@ -2,11 +2,10 @@ import { rfc3339 } from '../lib/clock.ts';
 import { PosternError } from '../lib/errors.ts';
 import type { JsonObject } from '../lib/json.ts';
 import type { RecordReader } from '../replica/record-reader.ts';
-import { callerRef } from '../resources/live-event.ts';
+import { callerRef } from '../resources/live-operations.ts';
 import type { Principal } from '../resources/operation.ts';
-import type { OutboxEvent, StoredRecord, WriteSet } from '../store/store.ts';
-import type { CompiledResource } from './compiled.ts';
-import { overlay } from './overlay.ts';
+import type { OutboxEvent, PageQuery, StoredRecord, WriteSet } from '../store/store.ts';
+import type { CompiledResource } from './catalog.ts';
 import type { Renderer, View } from './renderer.ts';
 
 /** Secrets never reach an event. */
@@ -80,4 +79,45 @@ function objectOf(
     if (verb !== 'deleted' || !isUnreadable) throw error;
     return { ...renderer.refOf(compiled, record) };
   }
+}
+
+/** An undo of 50,000 documents asks for every one of its events. */
+const known = new WeakMap<WriteSet, RecordReader>();
+
+/**
+ * The records as they will be after a write set is applied, so that an event written with the change can show its
+ * result. Covers only what rendering needs: the put records, and children that are added or deleted.
+ */
+export function overlay(reader: RecordReader, writeSet: WriteSet): RecordReader {
+  const made = known.get(writeSet) ?? newOverlay(reader, writeSet);
+  known.set(writeSet, made);
+  return made;
+}
+
+function newOverlay(reader: RecordReader, writeSet: WriteSet): RecordReader {
+  const puts = new Map<string, StoredRecord>();
+  const idsByParent = new Map<string, Set<string>>();
+  for (const put of writeSet.puts ?? []) {
+    puts.set(`${put.kind} ${put.id}`, { ...put, revision: 0 });
+    if (put.parent === null) continue;
+    const siblings = idsByParent.get(`${put.kind} ${put.parent}`) ?? new Set();
+    idsByParent.set(`${put.kind} ${put.parent}`, siblings.add(put.id));
+  }
+  const gone = new Set((writeSet.deletes ?? []).map((key) => `${key.kind} ${key.id}`));
+  const get = (kind: string, id: string): StoredRecord | undefined => {
+    const key = `${kind} ${id}`;
+    return gone.has(key) ? undefined : (puts.get(key) ?? reader.get(kind, id));
+  };
+  return {
+    get,
+    page: (kind, query) => reader.page(kind, query),
+    pageOfParent: (kind: string, parent: string, query: PageQuery) => {
+      const stored = reader.pageOfParent(kind, parent, query).map((record) => record.id);
+      const added = idsByParent.get(`${kind} ${parent}`) ?? [];
+      return [...new Set([...added, ...stored])]
+        .map((id) => get(kind, id))
+        .filter((record) => record !== undefined)
+        .sort((a, b) => (a.id < b.id ? 1 : -1));
+    },
+  };
 }

@@ -1,17 +1,19 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../lib/json.ts';
-import type { BodyDecoder } from '../lib/schema/decode-body.ts';
+import { type BodyDecoder, isEmpty } from '../lib/schema/decode-body.ts';
 import { type FieldProblem, pointerTo } from '../lib/schema/field-problem.ts';
 import { moduleProblems, normalized, sealed } from '../modules/checked-config.ts';
 import { settingsOf } from '../modules/module-settings.ts';
-import { MAX_METADATA_BYTES, type ResourceSettings } from '../resources/resource.ts';
-import type { CompiledModule, CompiledResource } from './compiled.ts';
+import type { Principal } from '../resources/operation.ts';
+import type { RecordChange } from '../resources/ports.ts';
+import { MAX_METADATA_BYTES, type OtherNames, type ResourceSettings } from '../resources/resource.ts';
+import type { CompiledModule, CompiledResource } from './catalog.ts';
 import { invalidBody } from './errors.ts';
-import { secondLogin } from './one-login.ts';
-import { withOwnNames } from './other-names.ts';
 import type { ModuleParts } from './record-puts.ts';
-import { maskProblems, withoutMasks } from './secret-fields.ts';
+import { secondLogin } from './route-logins.ts';
+import { canReadSecrets } from './scopes.ts';
+import { keepUnseenSecrets, maskProblems, withoutMasks } from './secret-fields.ts';
 
-export interface DecodedWrite {
+interface DecodedWrite {
   /** The fields set by the body; with defaults on create, only the named ones on patch. */
   readonly config: JsonObject;
   readonly modules: ReadonlyMap<CompiledModule, JsonObject>;
@@ -146,4 +148,70 @@ function decodeWith(
     );
   }
   return {};
+}
+
+/**
+ * The configuration after a change: includes the secrets that the caller could not see, and passes the rules for whole
+ * configurations and for changes.
+ */
+export function changedConfig(
+  compiled: CompiledResource,
+  { config: next, clearedSecrets }: RecordChange,
+  previous: JsonObject,
+  { principal, settings }: { readonly principal: Principal; readonly settings: ResourceSettings },
+): JsonObject {
+  const kept = keepUnseenSecrets(next ?? previous, previous, compiled.secretFields, {
+    canReadSecrets: canReadSecrets(principal),
+    clearedSecrets,
+  });
+  const config = checkConfig(compiled, kept, settings);
+  const refused = compiled.resource.checkChange?.(config as never, previous as never) ?? [];
+  if (refused.length > 0) throw invalidBody(refused);
+  return config;
+}
+
+/** What the resource computes after a change: read-only fields, and configuration that it reads elsewhere. */
+export function changedByResource(
+  { resource }: CompiledResource,
+  config: JsonObject,
+  previous: JsonObject,
+  { settings, nowMs }: { readonly settings: ResourceSettings; readonly nowMs: number },
+): { readonly config: JsonObject; readonly derived: JsonObject } {
+  const change = resource.onChange?.(config as never, previous as never, settings, nowMs) ?? {};
+  if ('problems' in change) throw invalidBody(change.problems);
+  return { config: { ...config, ...change.config }, derived: change.derived ?? {} };
+}
+
+/** The body with the canonical field names. An alias sent beside its field must have the same value. */
+function withOwnNames(
+  body: JsonObject,
+  { aliases = {}, ignoredIfEmpty = [], retired = {} }: OtherNames,
+  problems: FieldProblem[],
+): JsonObject {
+  const result: Record<string, JsonValue> = { ...body };
+  for (const name of ignoredIfEmpty) if (name in result && isUnset(result[name])) delete result[name];
+  for (const [name, instead] of Object.entries(retired)) {
+    if (!isUnset(result[name])) problems.push({ path: pointerTo('', name), message: `is not available: ${instead}` });
+    delete result[name];
+  }
+  for (const [alias, field] of Object.entries(aliases)) {
+    const value = result[alias];
+    if (value === undefined) continue;
+    delete result[alias];
+    if (isUnset(result[field])) result[field] = value;
+    else if (!isUnset(value) && value !== result[field])
+      problems.push({ path: pointerTo('', alias), message: `is an alias of "${field}" and has a different value` });
+  }
+  return result;
+}
+
+/** The body of a PATCH as a client of the retired service meant it. */
+export function legacyPatchBody(body: JsonObject, { leftOutIfEmptyOnPatch = [] }: OtherNames): JsonObject {
+  return Object.fromEntries(
+    Object.entries(body).filter(([name, value]) => !(leftOutIfEmptyOnPatch.includes(name) && isEmpty(value))),
+  );
+}
+
+function isUnset(value: JsonValue | undefined): boolean {
+  return value === undefined || value === null || isEmpty(value);
 }

@@ -2,43 +2,46 @@ import { rfc3339 } from '../lib/clock.ts';
 import type { JsonObject } from '../lib/json.ts';
 import { pointerTo } from '../lib/schema/field-problem.ts';
 import type { RecordReader } from '../replica/record-reader.ts';
-import type { DocumentsPort, RecordChange } from '../resources/documents-ports.ts';
 import type { OperationRequest, OperationResult, Principal } from '../resources/operation.ts';
+import type { DocumentsPort, RecordChange } from '../resources/ports.ts';
 import type { OutboxEvent, StoredRecord, WriteSet } from '../store/store.ts';
 import { authorize, authorizeChange } from './authorize.ts';
+import type { CompiledModule, CompiledResource } from './catalog.ts';
 import { changeEvent, isChangeWanted } from './change-events.ts';
-import { changedByResource, changedConfig } from './changed-config.ts';
-import { type Committed, commitWithRetries, writtenRecord } from './commit-with-retries.ts';
-import type { CompiledModule, CompiledResource } from './compiled.ts';
-import { repeatsPending } from './confirmation/repeats-pending.ts';
-import { checkConfig, decodeWrite, sealedConfig } from './decode-write.ts';
+import { answerWrite, type Committed, commitWithRetries, IdempotentCreates, writtenRecord } from './commits.ts';
+import { repeatsPending } from './confirmation/pending-change.ts';
+import {
+  changedByResource,
+  changedConfig,
+  checkConfig,
+  decodeWrite,
+  legacyPatchBody,
+  sealedConfig,
+} from './decode-write.ts';
 import type { DocumentsContext } from './documents-context.ts';
-import { endedBy } from './ended-by.ts';
 import { documentErrors, invalidBody } from './errors.ts';
-import { IdempotentCreates } from './idempotent-creates.ts';
 import { ModuleDocuments } from './module-documents.ts';
-import { legacyPatchBody } from './other-names.ts';
-import { parentFieldOf, parentFromField, touchedParent } from './parent-of.ts';
-import { asSeen, expectMatch } from './preconditions.ts';
-import { withProblem, withWarning } from './problem-header.ts';
+import { asSeen, expectMatch, withProblem, withWarning } from './preconditions.ts';
 import {
   configOf,
   deletionOf,
+  endedBy,
   extraOf,
   isUnchanged,
   modulePut,
   type PlacedPut,
   type PlacedWriteSet,
+  parentFieldOf,
+  parentFromField,
   placed,
   resourcePut,
+  touchedParent,
 } from './record-puts.ts';
 import { referencesIn, unknownReference } from './reference-fields.ts';
-import { highestRevision, type View } from './renderer.ts';
-import { requireRecord, requireUnder } from './require-record.ts';
+import { requireRecord, requireUnder } from './refusal-error.ts';
+import { highestRevision, readingLive, type View } from './renderer.ts';
 import { hasAllScopes, viewOf } from './scopes.ts';
 import { clearedSecretsIn, withoutUnsentSecrets } from './secret-fields.ts';
-import { answerWrite } from './state-of-commit.ts';
-import { readingLive } from './unreadable-record.ts';
 
 /** The resource that a request addresses, and its parent in the path. */
 export interface ResourceAddress {

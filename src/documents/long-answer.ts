@@ -1,7 +1,6 @@
-import { TimeSlice } from '../lib/async/slice-lane.ts';
+import { SliceLane, TimeSlice } from '../lib/async/slice-lane.ts';
 import type { JsonObject, JsonValue } from '../lib/json.ts';
 import type { OperationResult } from '../resources/operation.ts';
-import { API_LANE } from './api-lane.ts';
 
 /** Shorter bodies are sent whole, with a Content-Length. */
 const MAX_WHOLE_CHARACTERS = 4_194_304;
@@ -58,3 +57,6 @@ function textAround(body: JsonObject, listName: string): { readonly start: strin
   const after = names.slice(at + 1).map((name) => `,${field(name)}`);
   return { start: `{${before.join('')}${JSON.stringify(listName)}:[`, end: `]${after.join('')}}` };
 }
+
+/** Long answers of the API and the console: together they take one slice per turn. */
+export const API_LANE = new SliceLane();

@@ -1,24 +1,149 @@
+import type { TObject } from 'typebox';
+import Type from 'typebox';
 import type { JsonObject } from '../lib/json.ts';
-import type { ModuleQuestion } from '../modules/contract/module-question.ts';
+import { createDecoder } from '../lib/schema/decode-body.ts';
+import type { FieldProblem } from '../lib/schema/field-problem.ts';
+import { createForm } from '../lib/schema/wire-forms.ts';
+import { parseRfc3339 } from '../lib/text/rfc3339-time.ts';
+import type { Module } from '../modules/contract/module.ts';
+import type { Asked, ModuleQuestion, QuestionPorts } from '../modules/contract/module-question.ts';
 import type { PreparePorts } from '../modules/contract/prepare.ts';
+import { learnedClaims } from '../modules/learned-claims.ts';
+import { loginPages, recentLogins } from '../modules/login-pages.ts';
+import { storedPathReader } from '../modules/path-reader.ts';
 import { resourceErrors } from '../resources/errors.ts';
-import type { OperationRequest, OperationResult, Principal } from '../resources/operation.ts';
-import type { Expectation, StoredRecord, WriteSet } from '../store/store.ts';
+import type { Operation, OperationRequest, OperationResult, Principal } from '../resources/operation.ts';
+import type { ReadingPorts, SharedPorts } from '../resources/ports.ts';
+import type { ResourceSettings } from '../resources/resource.ts';
+import type { Expectation, Store, StoredRecord, WriteSet } from '../store/store.ts';
+import type { CompiledModule, CompiledResource } from './catalog.ts';
 import { changeEvent, isChangeWanted } from './change-events.ts';
-import { commitWithRetries, writtenRecord } from './commit-with-retries.ts';
-import type { CompiledModule, CompiledResource } from './compiled.ts';
-import { decodeModule, sealedConfig } from './decode-write.ts';
+import { commitWithRetries, writtenRecord } from './commits.ts';
+import { decodeInlineModule, decodeModule, sealedConfig } from './decode-write.ts';
 import type { DocumentsContext } from './documents-context.ts';
-import { type AnswerPorts, answerQuestion, decodeQuestion } from './module-questions.ts';
-import { expectNoOtherLogin } from './one-login.ts';
-import { expectModuleMatch } from './preconditions.ts';
-import { withProblem } from './problem-header.ts';
+import { invalidBody } from './errors.ts';
+import { expectModuleMatch, withProblem } from './preconditions.ts';
 import { isUnchanged, type ModuleParts, modulePut, type PlacedPut, type PlacedWriteSet } from './record-puts.ts';
-import { RenderedCache } from './rendered-cache.ts';
-import { moduleRecord, type View } from './renderer.ts';
-import { requireUnder } from './require-record.ts';
-import { canReadSecrets, viewOf } from './scopes.ts';
+import { requireUnder } from './refusal-error.ts';
+import { moduleRecord, RenderedCache, type View } from './renderer.ts';
+import { expectNoOtherLogin, type RouteLogins } from './route-logins.ts';
+import { canReadSecrets, scopesNeeded, viewOf } from './scopes.ts';
 import { joinSecrets, keepUnseenSecrets } from './secret-fields.ts';
+
+const NO_FIELDS = Type.Object({});
+
+/** Ports from which the answers are made. */
+export interface AnswerPorts extends ReadingPorts, Pick<SharedPorts, 'clock' | 'ref'> {
+  readonly store: Pick<Store, 'logins'>;
+  readonly learningClient: RouteLogins;
+  readonly modules: readonly Module[];
+}
+
+type Answer = (request: OperationRequest, ports: AnswerPorts) => Promise<OperationResult>;
+
+/** A question about a module as an operation of the API. It changes nothing, so the scope of reading suffices. */
+export function questionOperation(
+  { resource, path }: Pick<Operation, 'resource' | 'path'>,
+  compiled: CompiledModule,
+  question: ModuleQuestion,
+  run: Answer,
+): Operation<AnswerPorts> {
+  const { verb, method, summary, description, query, result, alsoReads = [] } = question;
+  return {
+    resource,
+    verb,
+    method,
+    path: `${path}/${question.path}`,
+    summary,
+    description,
+    ...(query !== undefined && { query }),
+    ...(method === 'POST' && {
+      body: { schema: bodySchema(compiled, question), example: question.example ?? {}, isDecodedByOperation: true },
+    }),
+    success: { status: 200, schema: result, description: 'The result.' },
+    errors: [
+      'ERR_POSTERN_NOT_FOUND',
+      ...(method === 'POST' ? (['ERR_POSTERN_INVALID_BODY'] as const) : []),
+      ...(query === undefined ? [] : (['ERR_POSTERN_INVALID_TIME'] as const)),
+    ],
+    scopes: [...scopesNeeded({ method: 'GET', path }), ...alsoReads],
+    run,
+  };
+}
+
+/** What a question says, apart from the module that it is about. */
+interface DecodedQuestion {
+  readonly fields: JsonObject;
+  /** Null: the question is about the stored configuration. */
+  readonly proposed: JsonObject | null;
+}
+
+/** Decodes the whole body, and throws all problems at once. */
+function decodeQuestion(
+  compiled: CompiledModule,
+  { method, fields = NO_FIELDS, needsProposal }: ModuleQuestion,
+  body: JsonObject,
+  settings: ResourceSettings,
+): DecodedQuestion {
+  if (method === 'GET') return { fields: {}, proposed: null };
+  const { name } = compiled.module;
+  const { [name]: proposal = null, ...others } = body;
+  const problems: FieldProblem[] = [];
+  if (proposal === null && needsProposal === true) {
+    problems.push({ path: `/${name}`, message: 'is required. It is the configuration to answer for' });
+  }
+  const proposed = proposal === null ? null : decodeInlineModule(compiled, proposal, settings);
+  if (Array.isArray(proposed)) problems.push(...proposed);
+  const decoded = createDecoder(fields, [name]).decode(others);
+  if (!decoded.ok) problems.push(...decoded.problems);
+  if (problems.length > 0 || !decoded.ok) throw invalidBody(problems);
+  return { fields: decoded.value, proposed: proposed as JsonObject | null };
+}
+
+async function answerQuestion(question: ModuleQuestion, asked: Asked, ports: AnswerPorts): Promise<JsonObject> {
+  const answer = await question.answer(asked, questionPorts(ports));
+  if ('problems' in answer) throw invalidBody(answer['problems'] as readonly FieldProblem[]);
+  return answer;
+}
+
+function bodySchema(
+  { module, create }: CompiledModule,
+  { fields = NO_FIELDS, needsProposal }: ModuleQuestion,
+): TObject {
+  const description = `A proposed configuration of the module, in place of the stored one.`;
+  const proposal = { ...create.form, description };
+  return Type.Object(
+    { ...createForm(fields).properties, [module.name]: needsProposal === true ? proposal : Type.Optional(proposal) },
+    { additionalProperties: false },
+  );
+}
+
+function questionPorts({ clock, documents, store, ref, learningClient, modules }: AnswerPorts): QuestionPorts {
+  const nowMs = clock.nowMs();
+  return {
+    nowMs,
+    record: (kind, id) => documents.reader.get(kind, id)?.doc,
+    pathReader: (place) => storedPathReader(modules, place, (kind, id) => documents.reader.get(kind, id)?.doc),
+    ref: (id) => ({ ...ref(id) }),
+    time: parsedTime,
+    sessions: () => loginPages(store.logins, nowMs),
+    learnedClaims: async ({ edgeId, routeId }, asked) => {
+      const client = learningClient({ edgeId, routeId }, asked);
+      if (client === null) return null;
+      return learnedClaims(client, (await recentLogins(store.logins, [edgeId], nowMs))?.get(edgeId) ?? []);
+    },
+  };
+}
+
+function parsedTime(parameter: string, text: string): number {
+  const ms = parseRfc3339(text);
+  if (ms !== null) return ms;
+  throw resourceErrors.create(
+    'ERR_POSTERN_INVALID_TIME',
+    `${parameter} must be a time such as "2026-11-01T00:00:00Z" (RFC 3339)`,
+    { details: { field: parameter } },
+  );
+}
 
 /** The module, and the edge or route, that a request addresses. */
 export interface ModuleAddress {
@@ -29,7 +154,7 @@ export interface ModuleAddress {
   readonly parentId: string | null;
 }
 
-export interface ModuleChange {
+interface ModuleChange {
   readonly puts: readonly PlacedPut[];
   readonly expect: readonly Expectation[];
 }

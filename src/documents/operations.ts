@@ -1,22 +1,20 @@
-import Type, { type TObject, type TProperties } from 'typebox';
+import type { TObject, TProperties } from 'typebox';
+import Type from 'typebox';
 import type { ErrorCode } from '../lib/errors.ts';
 import { readForm } from '../lib/schema/wire-forms.ts';
 import { LIST_DESCRIPTION, listEnvelope } from '../resources/live-operations.ts';
 import type { Operation, OperationRequest } from '../resources/operation.ts';
 import { nextPageUri, pageOf, pagingQuery } from '../resources/paging.ts';
+import type { SharedPorts } from '../resources/ports.ts';
 import type { ResourcePorts } from '../resources/registry.ts';
 import { timestamp } from '../resources/resource.ts';
-import type { SharedPorts } from '../resources/shared-ports.ts';
-import type { Catalog } from './catalog.ts';
+import type { Catalog, CompiledModule, CompiledResource } from './catalog.ts';
 import { writing } from './changesets/write-operation.ts';
-import type { CompiledResource } from './compiled.ts';
 import type { Documents, ResourceAddress } from './documents.ts';
-import { COUNT_HEADER, filteredList, type TextsForCaller } from './filters/filtered-list.ts';
-import { trafficFigures } from './filters/traffic-figures.ts';
-import { moduleOperations, moduleReadSchema } from './module-operations.ts';
-import type { AnswerPorts } from './module-questions.ts';
+import { COUNT_HEADER, filteredList, type TextsForCaller, trafficFigures } from './filters/filtered-list.ts';
+import { type AnswerPorts, type ModuleAddress, questionOperation } from './module-documents.ts';
 import { hasScope, scopeOf } from './scopes.ts';
-import { searchedTexts } from './search/searched-texts.ts';
+import { searchedTexts } from './search.ts';
 
 /** Lists name their pages by `uri`; filters compare with `clock`. */
 type ListPorts = Pick<SharedPorts, 'uri' | 'clock'>;
@@ -222,4 +220,88 @@ function plural(title: string): string {
   const [noun = '', ...of] = title.replace(/^an? /, '').split(' of ');
   if (of.length > 0) return `${noun}s of ${of.join(' of ')}`;
   return /[^aeiou]y$/.test(noun) ? `${noun.slice(0, -1)}ies` : `${noun}s`;
+}
+
+/** What the operations of every module do. */
+export const MODULE_RULES = {
+  replace: 'An omitted field is reset to its default.',
+  get: 'Returns 404 if the module is not set.',
+  delete: 'Succeeds without effect if the module is not set.',
+} as const;
+
+/** Replace, get and delete of a module, on one fixed path below its edge or route. */
+function moduleOperations(
+  compiled: CompiledResource,
+  compiledModule: CompiledModule,
+  documents: Documents,
+): readonly Operation<AnswerPorts>[] {
+  const { module } = compiledModule;
+  const link = compiled.resource.parent;
+  const addressOf = (request: OperationRequest): ModuleAddress => ({
+    compiled,
+    module: compiledModule,
+    id: request.params['id'] as string,
+    parentId: link !== undefined && 'param' in link ? (request.params[link.param] as string) : null,
+  });
+  const shared = {
+    resource: `${compiled.resource.name}.${module.name}`,
+    path: `${compiled.resource.path}/{id}/${module.name}`,
+  };
+  const success = { status: 200, schema: moduleReadSchema(compiledModule), description: `The ${module.title}.` };
+  return [
+    {
+      ...shared,
+      verb: 'replace',
+      method: 'PUT',
+      summary: `Replace the ${module.title}`,
+      description: `${module.description} ${MODULE_RULES.replace}`,
+      body: {
+        schema: compiledModule.create.form,
+        example: module.example,
+        canBeWrapped: true,
+        isDecodedByOperation: true,
+      },
+      success,
+      errors: [
+        'ERR_POSTERN_NOT_FOUND',
+        'ERR_POSTERN_INVALID_BODY',
+        'ERR_POSTERN_UNKNOWN_REFERENCE',
+        'ERR_POSTERN_PRECONDITION_FAILED',
+        'ERR_POSTERN_CHANGE_PENDING',
+      ],
+      isConditional: true,
+      ...writing(documents, (on, request) => on.modules.put(addressOf(request), request)),
+    },
+    {
+      ...shared,
+      verb: 'get',
+      method: 'GET',
+      summary: `Get the ${module.title}`,
+      description: `${module.description} ${MODULE_RULES.get}`,
+      success,
+      errors: ['ERR_POSTERN_NOT_FOUND'],
+      run: (request) => documents.modules.get(addressOf(request), request.principal),
+    },
+    {
+      ...shared,
+      verb: 'delete',
+      method: 'DELETE',
+      summary: `Delete the ${module.title}`,
+      description: MODULE_RULES.delete,
+      success: { status: 204, schema: null, description: 'The module is not set.' },
+      errors: ['ERR_POSTERN_NOT_FOUND', 'ERR_POSTERN_PRECONDITION_FAILED', 'ERR_POSTERN_CHANGE_PENDING'],
+      isConditional: true,
+      ...writing(documents, (on, request) => on.modules.delete(addressOf(request), request)),
+    },
+    ...(module.questions ?? []).map((question) =>
+      questionOperation(shared, compiledModule, question, (request, ports) =>
+        documents.modules.ask(addressOf(request), question, request, ports),
+      ),
+    ),
+  ];
+}
+
+function moduleReadSchema(compiledModule: CompiledModule): TObject {
+  const { module } = compiledModule;
+  return Type.Object({ ...readForm(module.config).properties, ...module.constants?.schema, ...module.live?.schema });
 }

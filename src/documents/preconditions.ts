@@ -1,7 +1,8 @@
 import type { RecordReader } from '../replica/record-reader.ts';
-import type { OperationRequest } from '../resources/operation.ts';
+import type { OperationRequest, OperationResult } from '../resources/operation.ts';
 import type { Expectation, RecordKey, StoredRecord } from '../store/store.ts';
-import type { CompiledResource } from './compiled.ts';
+import type { CompiledResource } from './catalog.ts';
+import type { DocumentsContext } from './documents-context.ts';
 import { documentErrors } from './errors.ts';
 import { documentsOf, highestRevision } from './renderer.ts';
 
@@ -58,4 +59,29 @@ function alreadyThere(): Error {
 
 export function asSeen({ kind, id, revision }: StoredRecord): Expectation {
   return { kind, id, revision };
+}
+
+/**
+ * The response bodies have a fixed set of fields, so a problem of an edge, a route or a module is reported in a header.
+ */
+const PROBLEM_HEADER = 'postern-problem';
+/** Traffic is served, but not as configured, such as with a certificate that clients do not trust. */
+const WARNING_HEADER = 'postern-warning';
+
+export function withProblem(
+  result: OperationResult,
+  recordId: string,
+  { problemOf }: Pick<DocumentsContext, 'problemOf'>,
+): OperationResult {
+  const problem = problemOf(recordId);
+  return problem === undefined ? result : { ...result, headers: { ...result.headers, [PROBLEM_HEADER]: problem } };
+}
+
+export function withWarning(
+  result: OperationResult,
+  record: StoredRecord,
+  context: Pick<DocumentsContext, 'warningOf'>,
+): OperationResult {
+  const warning = context.warningOf(record);
+  return warning === undefined ? result : { ...result, headers: { ...result.headers, [WARNING_HEADER]: warning } };
 }

@@ -1,13 +1,13 @@
 import { canonicalJson, type JsonObject } from '../lib/json.ts';
 import { valueWhenAbsent } from '../lib/schema/schema-facts.ts';
 import type { ClaimedKey } from '../resources/resource.ts';
-import type { RecordDelete, RecordPut, StoredRecord, WriteSet } from '../store/store.ts';
-import type { Catalog } from './catalog.ts';
-import type { CompiledModule, CompiledResource } from './compiled.ts';
+import type { RecordDelete, RecordKey, RecordPut, StoredRecord, WriteSet } from '../store/store.ts';
+import type { Catalog, CompiledModule, CompiledResource } from './catalog.ts';
+import type { DocumentsContext } from './documents-context.ts';
 import { type PlacedReference, referencesIn } from './reference-fields.ts';
 import { joinSecrets, splitSecrets } from './secret-fields.ts';
 
-export interface ResourceParts {
+interface ResourceParts {
   readonly id: string;
   readonly parent: string | null;
   readonly config: JsonObject;
@@ -92,4 +92,38 @@ export function isUnchanged(next: JsonObject, previous: JsonObject): boolean {
   return Object.entries(next).every(
     ([name, value]) => value === previous[name] || canonicalJson(value) === canonicalJson(previous[name] ?? null),
   );
+}
+
+/** A parent that renders its children changes when a child is created or deleted. */
+export function touchedParent(compiled: CompiledResource, parent: string | null): readonly RecordKey[] {
+  const link = compiled.resource.parent;
+  return compiled.isInlinedInParent && link !== undefined && parent !== null ? [{ kind: link.kind, id: parent }] : [];
+}
+
+export function parentFieldOf(compiled: CompiledResource): string | null {
+  const link = compiled.resource.parent;
+  return link !== undefined && 'field' in link ? link.field : null;
+}
+
+export function parentFromField(compiled: CompiledResource, config: JsonObject): string | null {
+  const field = parentFieldOf(compiled);
+  return field === null ? null : (config[field] as string);
+}
+
+interface Change {
+  readonly id: string;
+  /** Null on delete. */
+  readonly config: JsonObject | null;
+  /** Null on create: nothing can end. */
+  readonly previous: JsonObject | null;
+}
+
+/** Everything else that ends with a change of a resource: by a request, a changeset or an undo. */
+export function endedBy(
+  { resource }: CompiledResource,
+  { id, config, previous }: Change,
+  { replica: reader, settings }: Pick<DocumentsContext, 'replica' | 'settings'>,
+): ReturnType<NonNullable<CompiledResource['resource']['ends']>> {
+  if (previous === null) return {};
+  return resource.ends?.(config as never, previous as never, { id, reader, settings }) ?? {};
 }

@@ -2,10 +2,9 @@ import { rfc3339 } from '../lib/clock.ts';
 import { fieldName, pointerTo } from '../lib/schema/field-problem.ts';
 import { resourceErrors } from '../resources/errors.ts';
 import { PENDING_CHANGE, type PendingChange } from '../store/pending-change.ts';
-import type { CommitRefusal, RecordKey, Reference } from '../store/store.ts';
-import type { Catalog } from './catalog.ts';
-import { ownerIdOf } from './compiled.ts';
-import { pendingNow } from './confirmation/pending-form.ts';
+import type { CommitRefusal, RecordKey, Reference, StoredRecord } from '../store/store.ts';
+import { type Catalog, type CompiledResource, ownerIdOf } from './catalog.ts';
+import { pendingNow } from './confirmation/pending-change.ts';
 import type { DocumentsContext } from './documents-context.ts';
 import { documentErrors } from './errors.ts';
 import type { PlacedPut, PlacedWriteSet } from './record-puts.ts';
@@ -106,7 +105,7 @@ function notPending(why: 'gone' | 'early' | 'late'): Error {
   );
 }
 
-export function notFound(catalog: Catalog, kind: string, id: string): Error {
+function notFound(catalog: Catalog, kind: string, id: string): Error {
   const resource = catalog.resourceOfKind(kind);
   const list = resource === undefined ? '' : `: GET ${resource.path} lists the existing ones`;
   return resourceErrors.create(
@@ -133,4 +132,23 @@ function nameOf(key: RecordKey): string {
 /** Keys may be scoped as `owner\nvalue`; people know only the value. */
 function shownKey(key: string): string {
   return key.slice(key.lastIndexOf('\n') + 1);
+}
+
+/** The record, or 404. */
+export function requireRecord(context: DocumentsContext, kind: string, id: string): StoredRecord {
+  const record = context.replica.get(kind, id);
+  if (record === undefined) throw notFound(context.catalog, kind, id);
+  return record;
+}
+
+/** The record, if it belongs to the parent in the path: a route of another edge is not found. */
+export function requireUnder(
+  context: DocumentsContext,
+  compiled: CompiledResource,
+  id: string,
+  parentId: string | null,
+): StoredRecord {
+  const record = requireRecord(context, compiled.kind, id);
+  if (parentId !== null && record.parent !== parentId) throw notFound(context.catalog, compiled.kind, id);
+  return record;
 }

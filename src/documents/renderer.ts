@@ -1,4 +1,6 @@
 import type { TObject, TSchema } from 'typebox';
+import { MissingPart } from '../lib/async/missing-part.ts';
+import { PosternError } from '../lib/errors.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../lib/json.ts';
 import { type Ref, referenceAnnotation } from '../lib/schema/annotations.ts';
 import {
@@ -10,11 +12,55 @@ import {
 } from '../lib/schema/schema-facts.ts';
 import { isShownOnlyIfSet } from '../lib/schema/wire-forms.ts';
 import type { RecordReader } from '../replica/record-reader.ts';
+import { storeErrors } from '../store/errors.ts';
 import type { RecordKey, StoredRecord } from '../store/store.ts';
-import type { Catalog } from './catalog.ts';
-import type { CompiledModule, CompiledResource } from './compiled.ts';
+import type { Catalog, CompiledModule, CompiledResource } from './catalog.ts';
 import { joinSecrets, masked } from './secret-fields.ts';
-import { readingRecord } from './unreadable-record.ts';
+
+/** Reads a stored record. One that the API would not have written (`GET /problems` names it) is a named error. */
+function readingRecord<Result>({ kind, id }: RecordKey, read: () => Result): Result {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof PosternError || error instanceof MissingPart) throw error;
+    throw unreadable({ kind, id }, error);
+  }
+}
+
+interface ReadsLive<Ports> {
+  read(records: readonly StoredRecord[], ports: Ports): Promise<ReadonlyMap<string, object>>;
+}
+
+/** The same for the live fields of several records, of which one may be the cause. */
+export async function readingLive<Live extends ReadsLive<Ports>, Ports>(
+  live: Live,
+  records: readonly StoredRecord[],
+  ports: Ports,
+): Promise<Awaited<ReturnType<Live['read']>>> {
+  const read = async (some: readonly StoredRecord[]): Promise<Awaited<ReturnType<Live['read']>>> =>
+    (await live.read(some, ports)) as Awaited<ReturnType<Live['read']>>;
+  try {
+    return await read(records);
+  } catch (error) {
+    if (error instanceof PosternError || error instanceof MissingPart) throw error;
+    for (const record of records) {
+      const isReadable = await read([record]).then(
+        () => true,
+        () => false,
+      );
+      if (!isReadable) throw unreadable(record, error);
+    }
+    throw error;
+  }
+}
+
+function unreadable({ kind, id }: RecordKey, cause: unknown): Error {
+  return storeErrors.create(
+    'ERR_POSTERN_STORE_CORRUPT',
+    `the stored record ${id} (${kind}) cannot be read: it is not what the API writes. Delete it and create it again, or restore a backup from before`,
+    { details: { id }, cause },
+  );
+}
 
 /** Which secrets the reader may see. */
 export interface View {
@@ -132,7 +178,7 @@ export function highestRevision(compiled: CompiledResource, record: StoredRecord
   return Math.max(...documentsOf(compiled, record, reader).map((document) => document.record?.revision ?? 0));
 }
 
-export interface RenderedDocument extends RecordKey {
+interface RenderedDocument extends RecordKey {
   readonly record: StoredRecord | undefined;
 }
 
@@ -155,4 +201,32 @@ export function documentsOf(
       own.push(...documentsOf(child, each, reader));
   }
   return own;
+}
+
+interface Rendered {
+  readonly body: JsonObject;
+  readonly text: string;
+}
+
+/**
+ * Rendered records, cached as long as the record itself: records are immutable, and a new revision is a new object.
+ * Only for output that depends on that one record; the key covers everything else that it depends on.
+ */
+export class RenderedCache {
+  readonly #byRecord = new WeakMap<StoredRecord, Map<string, Rendered>>();
+
+  of(record: StoredRecord, view: View, render: (view: View) => JsonObject): Rendered {
+    let byView = this.#byRecord.get(record);
+    if (byView === undefined) {
+      byView = new Map();
+      this.#byRecord.set(record, byView);
+    }
+    const key = `${view.readable} ${view.masked}`;
+    const known = byView.get(key);
+    if (known !== undefined) return known;
+    const body = render(view);
+    const rendered = { body, text: JSON.stringify(body) };
+    byView.set(key, rendered);
+    return rendered;
+  }
 }

@@ -1,6 +1,13 @@
-import { ALL_READS, ALL_SCOPES, coversScope, READ_METRICS, READ_SECRETS } from '../resources/covers-scope.ts';
 import { refuseWithout } from '../resources/errors.ts';
-import type { Operation, Principal } from '../resources/operation.ts';
+import {
+  ALL_READS,
+  ALL_SCOPES,
+  coversScope,
+  type Operation,
+  type Principal,
+  READ_METRICS,
+  READ_SECRETS,
+} from '../resources/operation.ts';
 import type { Resource } from '../resources/resource.ts';
 import type { View } from './renderer.ts';
 

@@ -1,14 +1,12 @@
 import type { JsonObject } from '../lib/json.ts';
 import type { RecordReader } from '../replica/record-reader.ts';
-import { READ_SECRETS } from '../resources/covers-scope.ts';
 import { refuseWithout } from '../resources/errors.ts';
-import type { Principal } from '../resources/operation.ts';
+import { type Principal, READ_SECRETS } from '../resources/operation.ts';
 import { type EarlierDocument, earlierDocuments, PENDING_CHANGE } from '../store/pending-change.ts';
 import type { Expectation, RecordPut, StoredRecord, WriteSet } from '../store/store.ts';
-import type { Catalog } from './catalog.ts';
-import { type CompiledModule, ownerIdOf } from './compiled.ts';
+import { type Catalog, type CompiledModule, ownerIdOf } from './catalog.ts';
+import { overlay } from './change-events.ts';
 import type { DocumentsContext } from './documents-context.ts';
-import { overlay } from './overlay.ts';
 import { refusalError } from './refusal-error.ts';
 import { canReadSecrets } from './scopes.ts';
 

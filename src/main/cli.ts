@@ -1,6 +1,6 @@
 import { isatty } from 'node:tty';
-import { terminalWidth } from '../cli/api/terminal-width.ts';
 import { type CommandContext, isHelp } from '../cli/command.ts';
+import { terminalWidth } from '../cli/output/terminal.ts';
 import { exitCodeOf, problemText } from '../cli/problem-text.ts';
 import type { InstalledServer } from '../cli/service/installed-server.ts';
 import { tuneRuntime } from '../lib/process/tune-runtime.ts';
@@ -54,7 +54,7 @@ export async function runCli(args: readonly string[], given: CommandContext): Pr
       return 0;
     }
     if (isHelp(args) || name === 'help' || name === undefined) {
-      const { fitHelp } = await import('../cli/help-table.ts');
+      const { fitHelp } = await import('../cli/command-help.ts');
       fitHelp(terminalWidth(context));
     }
     const asked = isHelp(args) || name === 'help' ? wordsOf(name === 'help' ? rest : args) : null;

@@ -10,7 +10,7 @@ import type { Clock } from '../lib/clock.ts';
 import type { OwnIssuer } from '../modules/login/own-issuer.ts';
 import { recentLogins } from '../modules/login-pages.ts';
 import { reservedNames } from '../modules/reserved-names.ts';
-import type { ExplainedRequest, HypotheticalRequest } from '../resources/explain/explained-request.ts';
+import type { ExplainedRequest, HypotheticalRequest } from '../resources/explain/explain.ts';
 import type { Snapshots } from '../snapshot/snapshots.ts';
 import type { Store } from '../store/store.ts';
 import { edgeSettings } from './data-plane/edge-settings.ts';

@@ -14,19 +14,22 @@ import {
   loginText,
   PASSWORD_MODULE,
 } from './edge-login.ts';
-import type { EdgeOperation } from './edge-operation.ts';
 import { changedRules, isCovered, peopleText, ruleOf } from './people-rules.ts';
-import { ADDRESS_MODULE, createPolicy } from './plan-addresses.ts';
-import { createBackend, existingBackend, targetText } from './plan-backend.ts';
 import {
+  ADDRESS_MODULE,
   addressChange,
   type CurrentAddresses,
+  createBackend,
+  createPolicy,
+  type EdgeOperation,
+  existingBackend,
   HEADER_MODULE,
   hidesHeaders,
   hostHeaderOf,
+  targetText,
   withHostHeader,
   withPasswords,
-} from './plan-modules.ts';
+} from './plan-parts.ts';
 import type { WantedEdge, WantedGuests } from './wanted-edge.ts';
 
 export interface Current {

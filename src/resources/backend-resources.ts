@@ -7,7 +7,8 @@ import { canonicalJson, type JsonObject } from '../lib/json.ts';
 import { bodyProblem } from '../lib/schema/decode-body.ts';
 import type { FieldProblem } from '../lib/schema/field-problem.ts';
 import type { StoredRecord } from '../store/store.ts';
-import { allPages } from './all-pages.ts';
+import { allPages } from './paging.ts';
+import type { SharedPorts } from './ports.ts';
 import {
   type ConfigurationResource,
   defineResource,
@@ -15,7 +16,6 @@ import {
   type LiveFields,
   type ReferredReader,
 } from './resource.ts';
-import type { SharedPorts } from './shared-ports.ts';
 
 export type BackendPorts = Pick<SharedPorts, 'online' | 'ref'>;
 

@@ -1,11 +1,15 @@
-import Type, { type TProperties, type TSchema } from 'typebox';
+import type { TProperties, TSchema } from 'typebox';
+import Type from 'typebox';
+import { rfc3339 } from '../lib/clock.ts';
 import type { JsonObject } from '../lib/json.ts';
-import type { Operation, OperationRequest } from './operation.ts';
+import type { Ref } from '../lib/schema/annotations.ts';
+import type { OutboxEvent } from '../store/store.ts';
+import { LOCAL_CALLER, type Operation, type OperationRequest } from './operation.ts';
 import { nextPageUri, pageOf, pagingQuery } from './paging.ts';
-import type { SharedPorts } from './shared-ports.ts';
+import type { SharedPorts } from './ports.ts';
 
 /** The parts of list and get that a live resource provides. */
-export interface LiveReads<Item, Ports> {
+interface LiveReads<Item, Ports> {
   readonly resource: string;
   readonly path: string;
   readonly idPrefix: string;
@@ -100,4 +104,39 @@ export function listEnvelope(listKey: string, item: TSchema): TSchema {
       description: 'URI of the next page; null on the last page.',
     }),
   });
+}
+
+export interface LiveEventPorts extends Pick<SharedPorts, 'ref' | 'clock' | 'newId'> {
+  readonly accountId: string;
+  /** `unknown` where another process may have just added a subscription: then the store decides. */
+  isWanted(type: string): boolean | 'unknown';
+}
+
+/** An event about an object that no configuration resource describes, for the commit that it reports; none if nobody wants it. */
+export function liveEvent(
+  type: string,
+  object: () => JsonObject,
+  /** Empty: the server acts by itself. */
+  apiKeyId: string,
+  ports: LiveEventPorts,
+): readonly OutboxEvent[] {
+  const isWanted = ports.isWanted(type);
+  if (isWanted === false) return [];
+  const id = ports.newId('ev');
+  const createdAtMs = ports.clock.nowMs();
+  const principal = callerRef(apiKeyId, ports.ref);
+  const payload: JsonObject = {
+    event_id: id,
+    event_type: type,
+    event_timestamp: rfc3339(createdAtMs),
+    account_id: ports.accountId,
+    principal: principal && { ...principal },
+    object: object(),
+  };
+  return [{ id, type, createdAtMs, payload, isUncertain: isWanted === 'unknown' }];
+}
+
+/** Null: the server itself, or a command on its machine, acts without a key or a session. */
+export function callerRef(apiKeyId: string, ref: (id: string) => Ref): Ref | null {
+  return apiKeyId === '' || apiKeyId.startsWith(LOCAL_CALLER) ? null : ref(apiKeyId);
 }

@@ -1,7 +1,7 @@
 import type { TObject, TSchema } from 'typebox';
 import type { ErrorCode } from '../lib/errors.ts';
 import type { JsonObject } from '../lib/json.ts';
-import type { DocumentsPort } from './documents-ports.ts';
+import type { DocumentsPort } from './ports.ts';
 
 /**
  * One operation of the management API. The HTTP server, the OpenAPI document, `postern api` and the client are all built
@@ -114,4 +114,22 @@ export interface Principal {
   /** Who the person is at the OpenID provider. */
   readonly identity?: { readonly issuer: string | null; readonly subject: string };
   readonly scopes: readonly string[];
+}
+
+export const ALL_SCOPES = '*';
+/** All scopes for reading, except the one for secrets. */
+export const ALL_READS = '*:read';
+export const READ_SECRETS = 'secrets:read';
+/** `/metrics` is a page beside the operations. */
+export const READ_METRICS = 'metrics:read';
+
+/** Whether these scopes of a key include the wanted one. */
+export function coversScope(scopes: readonly string[], wanted: string): boolean {
+  if (scopes.includes(ALL_SCOPES) || scopes.includes(wanted)) return true;
+  return wanted.endsWith(':read') && wanted !== READ_SECRETS && scopes.includes(ALL_READS);
+}
+
+/** Whether these scopes of a key include all of the wanted ones. */
+export function coversScopes(scopes: readonly string[], wanted: readonly string[]): boolean {
+  return wanted.every((each) => coversScope(scopes, each));
 }

@@ -1,4 +1,5 @@
-import Type, { type TProperties, type TString } from 'typebox';
+import type { TProperties, TString } from 'typebox';
+import Type from 'typebox';
 import { KSUID_PATTERN } from '../lib/text/ksuid.ts';
 
 const MAX_LIMIT = 100;
@@ -27,7 +28,7 @@ export function pagingQuery(idPrefix: string): TProperties {
   };
 }
 
-export interface Page {
+interface Page {
   readonly beforeId: string | null;
   readonly limit: number;
 }
@@ -47,4 +48,21 @@ export function nextPageUri(
   const { limit: _limit, before_id: _beforeId, ...filters } = query;
   const parameters = new URLSearchParams({ ...filters, before_id: lastId, limit: String(limit) });
   return `${listUri}?${parameters.toString()}`;
+}
+
+const PAGE_SIZE = 1000;
+
+/** Reads a paged list to its end. */
+export async function allPages<Item extends { readonly id: string }>(
+  readPage: (query: { readonly beforeId: string | null; readonly limit: number }) => Promise<readonly Item[]>,
+): Promise<readonly Item[]> {
+  const items: Item[] = [];
+  let beforeId: string | null = null;
+  while (true) {
+    const page: readonly Item[] = await readPage({ beforeId, limit: PAGE_SIZE });
+    items.push(...page);
+    const last = page.at(-1);
+    if (last === undefined || page.length < PAGE_SIZE) return items;
+    beforeId = last.id;
+  }
 }

@@ -1,4 +1,5 @@
-import Type, { type Static, type TObject, type TProperties, type TSchema } from 'typebox';
+import type { Static, TNull, TObject, TProperties, TSchema } from 'typebox';
+import Type from 'typebox';
 import type { PersonalMail } from '../identity/contracts/identity-mail.ts';
 import type { JsonObject, JsonValue } from '../lib/json.ts';
 import type { FieldProblem } from '../lib/schema/field-problem.ts';
@@ -159,9 +160,7 @@ export interface ClaimedKey extends UniqueKey {
   readonly field?: string;
 }
 
-export type ParentLink =
-  | { readonly kind: string; readonly param: string }
-  | { readonly kind: string; readonly field: string };
+type ParentLink = { readonly kind: string; readonly param: string } | { readonly kind: string; readonly field: string };
 
 export interface LiveFields<in Ports> {
   readonly schema: TProperties;
@@ -203,14 +202,14 @@ export interface Beside {
 }
 
 /** What is known about a change that may end something. */
-export interface Ending {
+interface Ending {
   readonly id: string;
   readonly reader: RecordReader;
   readonly settings: ResourceSettings;
 }
 
 /** Context of a permission check beside the configuration. */
-export interface Authorization {
+interface Authorization {
   /** Null on create. */
   readonly id: string | null;
   readonly reader: RecordReader;
@@ -240,7 +239,7 @@ export interface ResourceSettings {
   consoleScopesOf(claims: JsonObject): readonly string[];
 }
 
-export interface AgentInvitationLine {
+interface AgentInvitationLine {
   readonly line: string;
   /** `host:port` in it. */
   readonly gateway: string;
@@ -282,4 +281,7 @@ export const describedFields = {
 /** Every page about the API says once that times are in RFC 3339, in UTC. */
 export const timestamp = (description: string): TSchema => Type.String({ format: 'date-time', description });
 
-export type StoredConfig = Readonly<Record<string, JsonValue>>;
+type StoredConfig = Readonly<Record<string, JsonValue>>;
+
+/** Existing clients read it without checking that it exists. */
+export const ownerId: TNull = Type.Null({ description: 'Always null: resources have no owner.' });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, suite, test } from 'node:test';
 import { createCatalog } from '../../src/documents/catalog.ts';
 import { Renderer } from '../../src/documents/renderer.ts';
-import { Search } from '../../src/documents/search/search.ts';
+import { Search } from '../../src/documents/search.ts';
 import type { Replica } from '../../src/replica/replica.ts';
 import { resources } from '../../src/resources/registry.ts';
 import type { StoredRecord } from '../../src/store/store.ts';

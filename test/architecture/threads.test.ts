@@ -29,7 +29,7 @@ const OF_WORKERS = [
   'src/store/revision-of.ts',
   'src/events/traffic-events.ts',
   'src/events/wanted-types.ts',
-  'src/documents/api-lane.ts',
+  'src/documents/long-answer.ts',
   'src/documents/kind-of-id.ts',
   'src/lists/known-lists.ts',
   'src/lists/list-source.ts',

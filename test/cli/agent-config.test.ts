@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { stringify } from 'yaml';
 import { examineAgentConfig, readAgentConfig } from '../../src/cli/agent/config/read-agent-config.ts';
 import { createConfigCommand } from '../../src/cli/agent/config-command.ts';
-import { moduleForms } from '../../src/cli/agent/modules/module-forms.ts';
+import { moduleForms } from '../../src/cli/agent/module-forms.ts';
 import { PosternError } from '../../src/lib/errors.ts';
 import { isLong } from '../support/share-of-cases.ts';
 import { rootPem } from './agent-certificate.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import type { TunnelCommandName } from '../../src/cli/agent/agent-flags.ts';
+import type { TunnelCommandName } from '../../src/cli/agent/agent-syntax.ts';
 import { createConfigCommand } from '../../src/cli/agent/config-command.ts';
 import { createStartCommand } from '../../src/cli/agent/start-command.ts';
 import { createTunnelCommand } from '../../src/cli/agent/tunnel-command.ts';

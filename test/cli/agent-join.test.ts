@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { AgentError } from '../../src/agent/agent-error.ts';
-import type { EnrollOptions } from '../../src/agent/enrollment/enroll.ts';
+import type { EnrollOptions } from '../../src/agent/enroll.ts';
+import { AgentError } from '../../src/agent/errors.ts';
 import { createAgentCommand } from '../../src/cli/agent/join/join-command.ts';
 import { invitationLine } from '../../src/tunnel/invitation-line.ts';
 

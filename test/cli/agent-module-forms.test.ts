@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { runFlags, tunnelFlags, tunnelGroups } from '../../src/cli/agent/agent-flags.ts';
+import { runFlags, tunnelFlags, tunnelGroups } from '../../src/cli/agent/agent-syntax.ts';
 import { examineAgentConfig } from '../../src/cli/agent/config/read-agent-config.ts';
-import { moduleForms } from '../../src/cli/agent/modules/module-forms.ts';
+import { moduleForms } from '../../src/cli/agent/module-forms.ts';
 import { createTunnelCommand } from '../../src/cli/agent/tunnel-command.ts';
 import { decodeModules, ModuleRefusal } from '../../src/edge/tunnels/endpoint-modules.ts';
 import { agentModules } from '../../src/modules/agent-modules.ts';

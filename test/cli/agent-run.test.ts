@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { AgentError } from '../../src/agent/agent-error.ts';
+import { AgentError } from '../../src/agent/errors.ts';
 import type { AgentTunnel } from '../../src/agent/handle.ts';
 import { createStartCommand } from '../../src/cli/agent/start-command.ts';
 import { createTunnelCommand } from '../../src/cli/agent/tunnel-command.ts';

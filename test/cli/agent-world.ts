@@ -1,8 +1,14 @@
 import { EventEmitter } from 'node:events';
-import type { AgentEvent, AgentEventMap, AgentStatus } from '../../src/agent/events.ts';
-import type { AgentHandle, AgentTunnel } from '../../src/agent/handle.ts';
+import type {
+  AgentEvent,
+  AgentEventMap,
+  AgentHandle,
+  AgentOptions,
+  AgentStatus,
+  AgentTunnel,
+  TunnelSpec,
+} from '../../src/agent/handle.ts';
 import type { InspectorOptions } from '../../src/agent/inspector/index.ts';
-import type { AgentOptions, TunnelSpec } from '../../src/agent/options.ts';
 import type { AgentPorts } from '../../src/cli/agent/agent-ports.ts';
 import type { Command } from '../../src/cli/command.ts';
 

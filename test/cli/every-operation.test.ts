@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { apiResources } from '../../src/cli/api/api-resources.ts';
-import type { ApiFlag } from '../../src/cli/api/flag.ts';
+import { apiResources, verbWord } from '../../src/cli/api/api-resources.ts';
+import type { ApiFlag } from '../../src/cli/api/body-flags.ts';
 import { operationFlags } from '../../src/cli/api/operation-flags.ts';
 import { operationList } from '../../src/cli/api/operation-list.ts';
-import { verbWord } from '../../src/cli/api/resource-names.ts';
 import type { JsonValue } from '../../src/lib/json.ts';
 import type { Operation } from '../../src/resources/operation.ts';
 import { FURNISHED_ENV, FurnishedWorld } from '../conformance/furnished-world.ts';

@@ -4,7 +4,7 @@ import { after, type TestContext, test } from 'node:test';
 import fc from 'fast-check';
 import type { TSchema } from 'typebox';
 import { referenceAnnotation } from '../../src/lib/schema/annotations.ts';
-import { listStateFields } from '../../src/resources/ip_policy_lists/live-list.ts';
+import { listStateFields } from '../../src/resources/ip_policy_lists/ip-policy-lists.ts';
 import { type ApiAnswer, TestWorld } from '../support/test-world.ts';
 import { assertApiError, assertDocumentedCode } from './api-error.ts';
 import { arbitraryBody } from './arbitrary-body.ts';

@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import { maskedValue } from '../../src/agent/inspector/sensitive-headers.ts';
 import { parseIfMatch } from '../../src/api/request-headers.ts';
-import { certificateBlocks } from '../../src/cli/agent/certificates.ts';
+import { certificateBlocks } from '../../src/cli/agent/tunnel-specs.ts';
 import { problemText } from '../../src/cli/problem-text.ts';
 import { ClientAddresses } from '../../src/edge/connections/client-address.ts';
 import { setsOwnCookie, withoutOwnCookies } from '../../src/edge/forwarding/own-cookies.ts';

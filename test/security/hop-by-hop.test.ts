@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { readRequest } from '../../src/agent/local/request-reading.ts';
+import { readRequest } from '../../src/agent/local/served-request.ts';
 import { responseHeadersProblem } from '../../src/backends/http_response/response-headers-problem.ts';
 import { SPECIAL } from '../../src/edge/http/dropped-headers.ts';
 import { webhook } from '../../src/events/destinations/webhook/webhook.ts';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { loadConfig } from '../../src/config/load.ts';
-import { shownSettings } from '../../src/config/shown-settings.ts';
+import { shownSettings } from '../../src/config/print.ts';
 import type { Clock } from '../../src/lib/clock.ts';
 import type { RunningServer } from '../../src/main/running-server.ts';
 import { type ServerOptions, startServer } from '../../src/main/server.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import type { IncomingMessage } from 'node:http';
 import { after, test } from 'node:test';
-import type { TunnelSpec } from '../../src/agent/options.ts';
+import type { TunnelSpec } from '../../src/agent/handle.ts';
 import { createStartCommand } from '../../src/cli/agent/start-command.ts';
 import { createTunnelCommand } from '../../src/cli/agent/tunnel-command.ts';
 import { AgentWorld } from '../cli/agent-world.ts';

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { consoleSite } from '../../src/cli/up/console-site.ts';
-import { publishSite } from '../../src/cli/up/publish-site.ts';
-import { factsInEffect, readSettings } from '../../src/cli/up/server-facts.ts';
+import { consoleSite, publishSite } from '../../src/cli/up/publish-site.ts';
+import { factsInEffect, readSettings } from '../../src/cli/up/reach-server.ts';
 import { Transport } from '../../src/client/transport.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { HostBrowser, openWithoutProof } from '../identity/without-proof.ts';

@@ -1,10 +1,8 @@
 import { AGENT_NOTES, RUN_GROUP } from '../../src/cli/agent/agent-syntax.ts';
-import { apiResources } from '../../src/cli/api/api-resources.ts';
+import { apiResources, verbWord } from '../../src/cli/api/api-resources.ts';
 import { operationList } from '../../src/cli/api/operation-list.ts';
-import { verbWord } from '../../src/cli/api/resource-names.ts';
-import { flagGroups, usageOf } from '../../src/cli/command-help.ts';
-import type { CommandSyntax, FlagGroup } from '../../src/cli/command-syntax.ts';
-import { flagDescription, flagText } from '../../src/cli/help-table.ts';
+import type { CommandSyntax, FlagGroup } from '../../src/cli/command.ts';
+import { flagDescription, flagGroups, flagText, usageOf } from '../../src/cli/command-help.ts';
 import { CONNECTION } from '../../src/cli/shared-flags.ts';
 import { groupedSettingFlags } from '../../src/config/setting-flags.ts';
 import type { Flag } from '../../src/lib/flags.ts';

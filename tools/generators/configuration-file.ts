@@ -1,7 +1,6 @@
 import { configurationSchema } from '../../src/configuration-file/json-schema.ts';
-import { NOT_EXPORTED } from '../../src/configuration-file/not-exported.ts';
 import { keyFieldOf } from '../../src/configuration-file/object-names.ts';
-import { sections } from '../../src/configuration-file/sections.ts';
+import { NOT_EXPORTED, sections } from '../../src/configuration-file/sections.ts';
 
 export const name = 'configuration-file';
 

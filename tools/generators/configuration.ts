@@ -1,8 +1,7 @@
 import { stringify } from 'yaml';
-import { DEFAULTS_FILE } from '../../src/config/load.ts';
-import { type FileEntry, readConfigText } from '../../src/config/read-file.ts';
+import { DEFAULTS_FILE, type FileEntry, readConfigText } from '../../src/config/load.ts';
 import { flagOf, settingNames, settingOf, variableOf } from '../../src/config/schema.ts';
-import { FIRST_SETTINGS, settingsInGroups } from '../../src/config/setting-groups.ts';
+import { FIRST_SETTINGS, settingsInGroups } from '../../src/config/setting-flags.ts';
 import { readProgramFile } from '../../src/lib/program-files.ts';
 import type { DeclaredSetting } from '../../src/lib/settings/setting.ts';
 import { wrapText } from '../../src/lib/text/wrap-text.ts';

@@ -1,6 +1,5 @@
-import { flagGroups, usageOf } from '../../src/cli/command-help.ts';
-import type { CommandSyntax, FlagGroup } from '../../src/cli/command-syntax.ts';
-import { flagDescription, flagText } from '../../src/cli/help-table.ts';
+import type { CommandSyntax, FlagGroup } from '../../src/cli/command.ts';
+import { flagDescription, flagGroups, flagText, usageOf } from '../../src/cli/command-help.ts';
 import type { Flag } from '../../src/lib/flags.ts';
 import { wrapText } from '../../src/lib/text/wrap-text.ts';
 import { COMMANDS } from '../../src/main/commands/command-list.ts';

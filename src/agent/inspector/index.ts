@@ -1,9 +1,8 @@
 import { formatListenAddress, isWildcardHost, type ListenAddress } from '../../lib/net/listen-address.ts';
-import type { ObserveExchange } from '../exchange-observer.ts';
+import type { ObserveExchange } from '../handle.ts';
 import { ExchangeStore } from './exchange-store.ts';
 import { InspectorApi } from './inspector-api.ts';
-import { createInspectorServer, serveInspector } from './inspector-server.ts';
-import { listenNear } from './listen.ts';
+import { createInspectorServer, listenNear, serveInspector } from './inspector-server.ts';
 import { DEFAULT_LISTEN, DEFAULT_STORE_LIMITS, type InspectorOptions } from './options.ts';
 import { Replays } from './replays.ts';
 import { RequestGuard } from './request-guard.ts';

@@ -1,23 +1,100 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { closing, listenOnce } from '../../lib/guarded-listeners.ts';
-import { streamEvents } from './event-stream.ts';
-import type { ExchangeStore } from './exchange-store.ts';
+import type { ExchangeStore, KeptExchange } from './exchange-store.ts';
 import { detailOf, summaryOf } from './exchange-view.ts';
-import { parseFilter } from './filter.ts';
-import { InspectorRefusal } from './inspector-refusal.ts';
-import type { KeptExchange } from './kept-exchange.ts';
 import type { InspectorOptions } from './options.ts';
-import { parseReplayOrder } from './replay-body.ts';
-import type { Replays } from './replays.ts';
+import { parseReplayOrder, type Replays } from './replays.ts';
+import { InspectorRefusal } from './request-guard.ts';
+import { shownHeaders } from './sensitive-headers.ts';
 
-export interface ApiParts {
+/** A reader that falls this far behind is disconnected. A browser reconnects and reads the list again. */
+const MAX_BEHIND_BYTES = 1_048_576;
+const HEARTBEAT_MS = 15_000;
+
+/** Server-sent events for the stored exchanges: `request` when one starts, is answered, or ends, and `cleared`. */
+function streamEvents(store: ExchangeStore, response: ServerResponse): void {
+  const send = (text: string): void => {
+    if (response.writableLength > MAX_BEHIND_BYTES) response.destroy();
+    else response.write(text);
+  };
+  const listener = {
+    onExchange: (exchange: KeptExchange): void => {
+      send(`event: request\ndata: ${JSON.stringify(summaryOf(exchange))}\n\n`);
+    },
+    onCleared: (): void => send('event: cleared\ndata: {}\n\n'),
+  };
+  const heartbeat = setInterval(() => send(': still here\n\n'), HEARTBEAT_MS).unref();
+  store.listen(listener);
+  listenOnce(response, 'close', closing(response, 'inspector'), () => {
+    clearInterval(heartbeat);
+    store.unlisten(listener);
+  });
+  response.writeHead(200, { 'content-type': 'text/event-stream' });
+  send('retry: 1000\n\n');
+}
+
+type Term = (exchange: KeptExchange) => boolean;
+
+/**
+ * Terms that must all match: `method:post`, `status:404`, `status:4xx`, `status:failed`, `status:open`, `path:/api`,
+ * `tunnel:web`, `body:text`. Any other term is searched for in method, path, host, status, problem and the headers as
+ * displayed.
+ */
+function parseFilter(text: string, isUnmasked: boolean): Term {
+  const terms = text
+    .split(/\s+/)
+    .filter((word) => word !== '')
+    .map((word) => termOf(word, isUnmasked));
+  return (exchange) => terms.every((term) => term(exchange));
+}
+
+function termOf(word: string, isUnmasked: boolean): Term {
+  const [, field = '', wanted = ''] = /^(method|status|path|tunnel|body):(.+)$/i.exec(word) ?? [];
+  const lower = wanted.toLowerCase();
+  switch (field.toLowerCase()) {
+    case 'method':
+      return ({ method }) => method.toLowerCase() === lower;
+    case 'status':
+      return (exchange) => hasStatus(exchange, lower);
+    case 'path':
+      return ({ request }) => request.target.toLowerCase().includes(lower);
+    case 'tunnel':
+      return ({ request }) => request.tunnel.name.toLowerCase() === lower;
+    case 'body':
+      return ({ requestBody, responseBody }) =>
+        requestBody.bytes.includes(wanted) || responseBody.bytes.includes(wanted);
+    default:
+      return (exchange) => hasText(exchange, word.toLowerCase(), isUnmasked);
+  }
+}
+
+function hasStatus({ status, problem, isOver }: KeptExchange, wanted: string): boolean {
+  if (wanted === 'failed') return problem !== null;
+  if (wanted === 'open') return !isOver;
+  if (status === null) return false;
+  return /^[1-5]xx$/.test(wanted) ? String(status)[0] === wanted[0] : String(status) === wanted;
+}
+
+function hasText(exchange: KeptExchange, wanted: string, isUnmasked: boolean): boolean {
+  const { request, responseHeaders, method, status, problem } = exchange;
+  const has = (text: string): boolean => text.toLowerCase().includes(wanted);
+  if (has(request.target) || has(request.authority) || has(method) || has(String(status ?? '')) || has(problem ?? '')) {
+    return true;
+  }
+  // Matches the displayed value: otherwise a hidden value could be guessed letter by letter.
+  return [request.headers, responseHeaders].some((headers) =>
+    shownHeaders(headers, isUnmasked).some(({ name, value }) => has(`${name}: ${value}`)),
+  );
+}
+
+interface ApiParts {
   readonly store: ExchangeStore;
   readonly replays: Replays;
   readonly options: InspectorOptions;
   readonly startedAt: string;
 }
 
-export interface ApiRequest {
+interface ApiRequest {
   readonly path: string;
   readonly query: URLSearchParams;
   readonly message: IncomingMessage;

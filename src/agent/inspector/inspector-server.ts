@@ -1,11 +1,17 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { failureCode, messageOf } from '../../lib/error-text.ts';
 import { closing, ignoreErrors, type ListenerOwner } from '../../lib/guarded-listeners.ts';
 import { createServer } from '../../lib/http/node-http.ts';
+import { sourceHash } from '../../lib/http/plain-page.ts';
 import { serveInTurn } from '../../lib/http/serve-in-turn.ts';
+import { formatListenAddress, type ListenAddress } from '../../lib/net/listen-address.ts';
+import { readProgramFile } from '../../lib/program-files.ts';
+import { AgentError } from '../errors.ts';
 import { type InspectorApi, methodRefused, sendJson } from './inspector-api.ts';
-import { loadInspectorPage } from './inspector-page.ts';
-import { InspectorRefusal } from './inspector-refusal.ts';
-import type { RequestGuard } from './request-guard.ts';
+import { InspectorRefusal, type RequestGuard } from './request-guard.ts';
 
 const MAX_CONNECTIONS = 128;
 /** Anything but the page can do nothing if a browser is made to display it. */
@@ -80,4 +86,82 @@ function refuse(message: IncomingMessage, response: ServerResponse, error: unkno
 function splitOnce(target: string): readonly string[] {
   const at = target.indexOf('?');
   return at === -1 ? [target] : [target.slice(0, at), target.slice(at + 1)];
+}
+
+/** Concatenated in this order into one script: each part needs only those before it. */
+const SCRIPTS = ['element', 'format', 'server', 'body-view', 'detail', 'editor', 'request-list', 'main'];
+
+interface InspectorPage {
+  readonly html: string;
+  readonly policy: string;
+}
+
+/** The self-contained page, and the content security policy that confines it. */
+function loadInspectorPage(token: string): InspectorPage {
+  const style = read('page.css');
+  const script = `\n${SCRIPTS.map((name) => asPart(read(`${name}.js`))).join('\n')}`;
+  const html = [
+    ['<link rel="stylesheet" href="page.css">', `<style>${style}</style>`],
+    ['<script type="module" src="main.js"></script>', `<script type="module">${script}</script>`],
+    ['content=""', `content="${token}"`],
+  ].reduce((text, [from, to]) => replacedOnce(text, from as string, to as string), read('page.html'));
+  const policy = [
+    "default-src 'none'",
+    `script-src ${sourceHash(script)}`,
+    `style-src ${sourceHash(style)}`,
+    "connect-src 'self'",
+    'img-src data:',
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+    // Text from the network cannot become HTML: the browser itself rejects innerHTML and similar sinks.
+    "require-trusted-types-for 'script'",
+    "trusted-types 'none'",
+  ].join('; ');
+  return { html, policy };
+}
+
+function read(name: string): string {
+  return readProgramFile(`agent/inspector/page/${name}`);
+}
+
+/** The files are modules for linters and readers. In the page they share one scope. */
+function asPart(source: string): string {
+  return source.replaceAll(/^import [^;]*;\n/gm, '').replaceAll(/^export /gm, '');
+}
+
+function replacedOnce(text: string, from: string, to: string): string {
+  const pieces = text.split(from);
+  assert(pieces.length === 2, `page.html must have ${from} once`);
+  return pieces.join(to);
+}
+
+const MORE_PORTS = 10;
+
+/** Binds the first free port, starting at the requested one. Throws `AgentError`. */
+export async function listenNear(server: Server, { host, port }: ListenAddress): Promise<ListenAddress> {
+  for (let tried = port; ; tried += 1) {
+    try {
+      server.listen({ host, port: tried, exclusive: true });
+      await once(server, 'listening');
+      return { host, port: (server.address() as AddressInfo).port };
+    } catch (error) {
+      const isTaken = (error as NodeJS.ErrnoException).code === 'EADDRINUSE';
+      if (isTaken && tried < port + MORE_PORTS && tried < 65_535) continue;
+      const range = tried === port ? '' : ` and the ${tried - port} ports after it`;
+      const message = `the inspector cannot listen on ${formatListenAddress({ host, port })}${range}: ${whyNotListening(error, host)}`;
+      throw new AgentError('ERR_POSTERN_AGENT_INSPECTOR', message, { cause: error });
+    }
+  }
+}
+
+function whyNotListening(error: unknown, host: string): string {
+  const code = failureCode(error);
+  const reasons: Readonly<Record<string, string>> = {
+    EADDRINUSE: 'the port is in use. Choose another one with --inspect-addr',
+    EADDRNOTAVAIL: `the address ${host} does not belong to this machine. Choose another one with --inspect-addr`,
+    EACCES: 'this user has no permission to open the port. Choose one above 1023 with --inspect-addr',
+    ENOTFOUND: `the name ${host} does not resolve. Choose an address with --inspect-addr`,
+  };
+  return reasons[code] ?? messageOf(error);
 }

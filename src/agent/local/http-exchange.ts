@@ -22,10 +22,16 @@ import type {
   UpstreamRequest,
 } from '../../upstream/upstream.ts';
 import { REQUEST_BODY } from '../../upstream/upstream-failure.ts';
-import type { ExchangeObserver } from '../exchange-observer.ts';
+import type { ExchangeObserver } from '../handle.ts';
 import { answerFailure, type LocalFailure, problemText } from './local-failure.ts';
-import { type RequestReading, withoutTunnelHeaders } from './request-reading.ts';
-import { discardRest, type ServedStream, type ServedStreamOwner, servedStreamOf } from './served-stream.ts';
+import {
+  discardRest,
+  type RequestReading,
+  type ServedStream,
+  type ServedStreamOwner,
+  servedStreamOf,
+  withoutTunnelHeaders,
+} from './served-request.ts';
 
 export interface HttpExchangeParts {
   readonly upstream: Upstream;

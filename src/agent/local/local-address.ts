@@ -1,6 +1,6 @@
 import { isIPv6 } from 'node:net';
 import { formatListenAddress, parseListenAddress } from '../../lib/net/listen-address.ts';
-import { AgentError } from '../agent-error.ts';
+import { AgentError } from '../errors.ts';
 
 /** Address of a local service. */
 export interface LocalAddress {

@@ -4,7 +4,7 @@ import { sendResponse } from '../../lib/http2/heads.ts';
 import { failStream } from '../../lib/http2/reset.ts';
 import { TUNNEL_ADDRESS_HEADER, TUNNEL_ERROR_HEADER } from '../../tunnel/protocol.ts';
 import { TOO_MANY_FILES } from '../../upstream/upstream-failure.ts';
-import { discardRest } from './served-stream.ts';
+import { discardRest } from './served-request.ts';
 
 export interface LocalFailure {
   readonly reason: string;

@@ -9,7 +9,7 @@ import { noticeVanished } from '../../lib/net/vanished-peer.ts';
 import { reasonOf } from '../../upstream/upstream-failure.ts';
 import type { LocalAddress } from './local-address.ts';
 import { answerFailure, problemText } from './local-failure.ts';
-import { LOCAL_LIMITS } from './open-local.ts';
+import { LOCAL_LIMITS } from './local-service.ts';
 
 export interface TcpObserver {
   onOpened(): void;

@@ -1,7 +1,6 @@
 import type { TObject } from 'typebox';
 import type { Catalog } from '../../documents/catalog.ts';
-import { MODULE_RULES } from '../../documents/module-operations.ts';
-import { DELETE_RULE, UPDATE_RULE } from '../../documents/operations.ts';
+import { DELETE_RULE, MODULE_RULES, UPDATE_RULE } from '../../documents/operations.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import { LIST_DESCRIPTION, LIVE_GET_RULE } from '../../resources/live-operations.ts';
 import type { Operation } from '../../resources/operation.ts';

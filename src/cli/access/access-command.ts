@@ -1,16 +1,91 @@
+import type { TSchema } from 'typebox';
 import type { Transport } from '../../client/transport.ts';
 import { type Flag, type ParsedFlags, usage } from '../../lib/flags.ts';
-import { openTransport } from '../api/open-transport.ts';
-import { runWithApi } from '../api/run-with-api.ts';
-import { createTextSource, type TextSource } from '../api/text-source.ts';
-import type { Command, CommandContext } from '../command.ts';
-import { API_EXIT_CODES, type CommandSyntax } from '../command-syntax.ts';
+import { isJsonObject, type JsonObject } from '../../lib/json.ts';
+import { openTransport, runWithApi } from '../api/api-access.ts';
+import { createTextSource, fileObject, type TextSource } from '../api/text-source.ts';
+import { API_EXIT_CODES, type Command, type CommandContext, type CommandSyntax, parseCommand } from '../command.ts';
 import { Names } from '../names/names.ts';
-import { parseCommand } from '../parse-command.ts';
-import { CONNECTION, fileFlag, switchFlag, textFlag } from '../shared-flags.ts';
-import { CLAIM, claimsOf } from './claim-flags.ts';
-import { reviewAccess } from './review-access.ts';
-import { testAccess } from './test-access.ts';
+import { printable } from '../output/cell-text.ts';
+import { table } from '../output/table.ts';
+import { CLAIM, CONNECTION, claimsOf, fileFlag, switchFlag, textFlag, timeFlag } from '../shared-flags.ts';
+
+interface Review {
+  readonly people: readonly (JsonObject & { readonly allowed: boolean; readonly rule: string | null })[];
+  readonly is_truncated: boolean;
+}
+
+/** Lists people with a session, and whether the rules let them in. */
+export async function reviewAccess(call: AccessCall): Promise<number> {
+  const { transport, path, flags, context } = call;
+  const access = await proposedRules(call);
+  const since = flags.get('since');
+  const query = since === undefined ? {} : { since: timeFlag('since', since) };
+  const review = { path: `${path}/review`, query };
+  const { text } = await transport.send(
+    access === null ? { ...review, method: 'GET' } : { ...review, method: 'POST', body: { access } },
+  );
+  if (flags.get('json') === 'true') {
+    context.print(text);
+    return 0;
+  }
+  const { people, is_truncated: isTruncated } = JSON.parse(text) as Review;
+  const rows = people.map(({ email, last_active: lastActive, allowed, rule, reason }) => ({
+    access: allowed ? 'allowed' : 'refused',
+    rule: rule ?? (reason as string),
+    email: email as string,
+    last_active: lastActive as string,
+  }));
+  if (rows.length > 0) for (const line of table(rows, LAYOUT)) context.print(line);
+  const allowed = people.filter((person) => person.allowed).length;
+  context.print(`${people.length} people: ${allowed} allowed, ${people.length - allowed} refused`);
+  if (isTruncated) context.warn('postern: warning: there are more people than the API lists');
+  return 0;
+}
+
+const LAYOUT = {
+  schema: {
+    type: 'object',
+    properties: { access: {}, rule: {}, email: {}, last_active: {} },
+  } as TSchema,
+  leftOut: [],
+  terminalWidth: null,
+};
+
+const EXIT_NOT_ALLOWED = 4;
+
+/** Prints the decision about a described requester. */
+export async function testAccess(call: AccessCall): Promise<number> {
+  const { transport, path, flags, claims, context } = call;
+  const access = await proposedRules(call);
+  const [email, account] = [flags.get('email'), flags.get('service-account')];
+  const body = {
+    ...(email !== undefined && { email }),
+    ...(isOn(flags, 'unverified') && { email_verified: false }),
+    ...(Object.keys(claims).length > 0 && { claims }),
+    ...(account !== undefined && {
+      service_account_id: await new Names(transport, context).idOfKinds(['service_account'], account),
+    }),
+    ...(isOn(flags, 'guest') && { guest: true }),
+    ...(access !== null && { access }),
+  };
+  const { text } = await transport.send({ method: 'POST', path: `${path}/test`, body });
+  const { allowed, message, paths_read_by: reader } = JSON.parse(text) as Tested;
+  context.print(isOn(flags, 'json') ? text : `${allowed ? 'allowed' : 'refused'}: ${printable(message)}`);
+  if (reader !== null && !isOn(flags, 'json'))
+    context.print(`paths such as /a//b are rejected: ${printable(reader)} reads paths on this route`);
+  return allowed ? 0 : EXIT_NOT_ALLOWED;
+}
+
+interface Tested {
+  readonly allowed: boolean;
+  readonly message: string;
+  readonly paths_read_by: string | null;
+}
+
+function isOn(flags: ReadonlyMap<string, string>, name: string): boolean {
+  return flags.get(name) === 'true';
+}
 
 /** What a subcommand works with. */
 export interface AccessCall {
@@ -116,4 +191,13 @@ async function modulePath({ edge, route }: Place, names: Names): Promise<string>
   const edgeId = edge === undefined ? (found?.edgeId ?? route) : await names.idIn('/edges/https', edge);
   const routeId = found?.routeId ?? (await names.idIn('/edges/https/{edge_id}/routes', route, { edge_id: edgeId }));
   return `/edges/https/${encodeURIComponent(edgeId)}/routes/${encodeURIComponent(routeId)}/access`;
+}
+
+/** The configuration in the file of `--from-file`: that of the module, or a route with it. Null without the flag. */
+export async function proposedRules({ flags, source }: AccessCall): Promise<JsonObject | null> {
+  const file = flags.get('from-file');
+  if (file === undefined) return null;
+  const read = await fileObject(file, source);
+  const { access } = read;
+  return isJsonObject(access) ? access : read;
 }

@@ -1,6 +1,5 @@
-import type { AgentHandle } from '../../agent/handle.ts';
+import type { AgentHandle, AgentOptions } from '../../agent/handle.ts';
 import type { Inspector, InspectorOptions } from '../../agent/inspector/index.ts';
-import type { AgentOptions } from '../../agent/options.ts';
 
 /** External effects of the agent's commands. */
 export interface AgentPorts {

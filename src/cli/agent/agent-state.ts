@@ -1,5 +1,11 @@
-import type { AgentEvent, AgentStatus, ConnectionEvent, RequestEvent } from '../../agent/events.ts';
-import type { AgentNode } from '../../agent/handle.ts';
+import type {
+  AgentEvent,
+  AgentHandle,
+  AgentNode,
+  AgentStatus,
+  ConnectionEvent,
+  RequestEvent,
+} from '../../agent/handle.ts';
 
 const KEPT = 200;
 
@@ -57,4 +63,17 @@ export class AgentState {
     this.recent.push(recent);
     if (this.recent.length > KEPT) this.recent.splice(0, this.recent.length - KEPT);
   }
+}
+
+/** Reports what the agent does, to a person or to a program. */
+export interface Reporter {
+  /** The agent exists from now on. */
+  started(agent: AgentHandle): void;
+  event(event: AgentEvent): void;
+  /** A message about the program itself. */
+  note(level: 'info' | 'warn', message: string, fields?: Readonly<Record<string, unknown>>): void;
+  /** The end was requested; requests in progress may finish. */
+  stopping(): void;
+  /** The last call; the terminal is restored. */
+  end(): void;
 }

@@ -1,20 +1,16 @@
 import { summaryOf } from '../../modules/agent-modules.ts';
-import type { Command, CommandContext } from '../command.ts';
-import { parseCommand } from '../parse-command.ts';
+import { type Command, type CommandContext, parseCommand } from '../command.ts';
 import type { AgentPorts } from './agent-ports.ts';
 import { CONFIG_SYNTAX } from './agent-syntax.ts';
-import { besideFile, readCertificates } from './certificates.ts';
-import type { AgentConfig, TunnelConfig } from './config/agent-config.ts';
-import { type ConfigFile, findConfigFile } from './config/find-config.ts';
-import { examineAgentConfig } from './config/read-agent-config.ts';
-import type { DockerConfig } from './docker/docker-config.ts';
-import { defaultSpec } from './docker/docker-source.ts';
+import type { AgentConfig, DockerConfig, TunnelConfig } from './config/agent-config.ts';
+import { type ConfigFile, examineAgentConfig, findConfigFile } from './config/read-agent-config.ts';
+import { defaultSpec } from './docker/docker-tunnels.ts';
 import { labelsText } from './event-text.ts';
 import { FlagValues } from './flag-values.ts';
-import { moduleForms } from './modules/module-forms.ts';
-import { serverAddrOf } from './server-access.ts';
+import { moduleForms } from './module-forms.ts';
+import { serverAddrOf } from './run-options.ts';
 import { noFile, specsOf } from './start-command.ts';
-import { publishedAs } from './tunnel-specs.ts';
+import { besideFile, publishedAs, readCertificates } from './tunnel-specs.ts';
 
 /** `postern config check`. */
 export function createConfigCommand(ports: AgentPorts): Command {

@@ -1,6 +1,12 @@
-import type { AgentStatus, CommandEvent, NodesEvent, StatusEvent, UnboundEvent } from '../../agent/events.ts';
-import type { AgentTunnel } from '../../agent/handle.ts';
-import { printable } from '../api/cell-text.ts';
+import type {
+  AgentStatus,
+  AgentTunnel,
+  CommandEvent,
+  NodesEvent,
+  StatusEvent,
+  UnboundEvent,
+} from '../../agent/handle.ts';
+import { printable } from '../output/cell-text.ts';
 
 /** Advice for refusals whose message is not written for a command line. */
 const ADVICE: Readonly<Record<string, string>> = {

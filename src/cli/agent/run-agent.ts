@@ -1,17 +1,15 @@
-import { AgentError } from '../../agent/agent-error.ts';
-import type { AgentEvent } from '../../agent/events.ts';
-import type { AgentHandle } from '../../agent/handle.ts';
+import { AgentError } from '../../agent/errors.ts';
+import type { AgentEvent, AgentHandle } from '../../agent/handle.ts';
 import { onBug } from '../../lib/bug-report.ts';
 import { isLoopbackHost, isWildcardHost } from '../../lib/net/listen-address.ts';
 import type { CommandContext } from '../command.ts';
 import type { AgentPorts } from './agent-ports.ts';
-import { AgentState } from './agent-state.ts';
+import { AgentState, type Reporter } from './agent-state.ts';
 import { DockerTunnels } from './docker/docker-tunnels.ts';
 import { ALL_REFUSED, STOPPED_BY_SERVER } from './event-text.ts';
-import { plainLines } from './output/plain-lines.ts';
-import type { Reporter } from './output/reporter.ts';
-import { TerminalView } from './output/terminal-view.ts';
+import { plainLines } from './plain-lines.ts';
 import type { RunOptions } from './run-options.ts';
+import { TerminalView } from './terminal-view.ts';
 
 /** Ctrl-C arrives twice when a launcher runs us: from the terminal, and forwarded by the launcher. */
 const SAME_SIGNAL_MS = 250;

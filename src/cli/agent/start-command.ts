@@ -1,19 +1,17 @@
-import type { TunnelSpec } from '../../agent/options.ts';
+import type { TunnelSpec } from '../../agent/handle.ts';
 import { usage } from '../../lib/flags.ts';
 import { didYouMean } from '../../lib/text/near-match.ts';
 import { createTextSource, type TextSource } from '../api/text-source.ts';
-import type { Command } from '../command.ts';
-import { parseCommand } from '../parse-command.ts';
+import { type Command, parseCommand } from '../command.ts';
 import type { AgentPorts } from './agent-ports.ts';
 import { START_SYNTAX } from './agent-syntax.ts';
-import { besideFile, readCertificates } from './certificates.ts';
 import type { AgentConfig, TunnelConfig } from './config/agent-config.ts';
-import { configPlaces, loadConfigFile } from './config/find-config.ts';
-import { dockerSource } from './docker/docker-source.ts';
+import { configPlaces, loadConfigFile } from './config/read-agent-config.ts';
+import { dockerSource } from './docker/docker-tunnels.ts';
 import { FlagValues } from './flag-values.ts';
 import { runAgent } from './run-agent.ts';
 import { runOptions, withDocker } from './run-options.ts';
-import { tunnelSpecs } from './tunnel-specs.ts';
+import { besideFile, readCertificates, tunnelSpecs } from './tunnel-specs.ts';
 
 /** `postern start`: tunnels of the configuration file. */
 export function createStartCommand(ports: AgentPorts, source: TextSource = createTextSource()): Command {

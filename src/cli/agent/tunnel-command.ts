@@ -1,18 +1,14 @@
 import { createTextSource, type TextSource } from '../api/text-source.ts';
-import type { Command } from '../command.ts';
-import { parseCommand } from '../parse-command.ts';
-import type { TunnelCommandName } from './agent-flags.ts';
+import { type Command, parseCommand } from '../command.ts';
 import type { AgentPorts } from './agent-ports.ts';
-import { tunnelSyntax } from './agent-syntax.ts';
-import { readCertificates } from './certificates.ts';
-import { loadConfigFile } from './config/find-config.ts';
+import { type TunnelCommandName, tunnelSyntax } from './agent-syntax.ts';
+import { loadConfigFile } from './config/read-agent-config.ts';
 import { FlagValues } from './flag-values.ts';
-import { tunnelFromFlags } from './flags-to-tunnel.ts';
-import { leadingFlag } from './modules/module-flags.ts';
-import { moduleForms } from './modules/module-forms.ts';
+import { leadingFlag, moduleForms } from './module-forms.ts';
 import { runAgent } from './run-agent.ts';
 import { runOptions } from './run-options.ts';
-import { tunnelSpecs } from './tunnel-specs.ts';
+import { tunnelFromFlags } from './tunnel-from-flags.ts';
+import { readCertificates, tunnelSpecs } from './tunnel-specs.ts';
 
 /** `postern http`, `tcp`, `tls` and `tunnel`: one tunnel, by flags. */
 export function createTunnelCommand(

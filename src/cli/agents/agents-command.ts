@@ -1,15 +1,19 @@
-import { PosternConnectionError } from '../../client/postern-connection-error.ts';
+import { PosternConnectionError } from '../../client/call-errors.ts';
 import { isOn, type ParsedFlags, usage } from '../../lib/flags.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import { isLoopbackHost, parseListenAddress } from '../../lib/net/listen-address.ts';
 import { type Invitation, invitationLine, readInvitationLine } from '../../tunnel/invitation-line.ts';
-import { printable } from '../api/cell-text.ts';
-import { openTransport } from '../api/open-transport.ts';
-import { runWithApi } from '../api/run-with-api.ts';
-import type { Command, CommandContext } from '../command.ts';
-import { API_EXIT_CODES, type CommandSyntax } from '../command-syntax.ts';
+import { openTransport, runWithApi } from '../api/api-access.ts';
+import {
+  API_EXIT_CODES,
+  type Command,
+  type CommandContext,
+  type CommandSyntax,
+  type ParsedCommand,
+  parseCommand,
+} from '../command.ts';
+import { printable } from '../output/cell-text.ts';
 import { outputFlag } from '../output/output-format.ts';
-import { type ParsedCommand, parseCommand } from '../parse-command.ts';
 import { CONNECTION, switchFlag, textFlag, UTC } from '../shared-flags.ts';
 
 const PATH = '/agent_invitations';

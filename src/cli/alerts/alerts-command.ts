@@ -1,8 +1,7 @@
 import { apiResources, findOperation, findResource } from '../api/api-resources.ts';
 import { COMMON_GROUPS, flagsOfOperation } from '../api/operation-flags.ts';
 import { operationList } from '../api/operation-list.ts';
-import type { Command } from '../command.ts';
-import { API_EXIT_CODES, type CommandSyntax } from '../command-syntax.ts';
+import { API_EXIT_CODES, type Command, type CommandSyntax } from '../command.ts';
 
 const ABOUT =
   'Lists what is wrong now: agents that are away, failing backends, open circuits, certificates that expire or fail, stuck deliveries, disks that are nearly full, too few file descriptors, lost nodes. Short for "postern api alerts".';

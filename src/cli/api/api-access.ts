@@ -1,8 +1,13 @@
 import { join } from 'node:path';
+import { PosternApiError, PosternConnectionError } from '../../client/call-errors.ts';
+import type { AnyOptions } from '../../client/request-options.ts';
+import { type ApiRequest, type RawAnswer, Transport } from '../../client/transport.ts';
 import { type ParsedFlags, usage } from '../../lib/flags.ts';
 import type { CommandContext } from '../command.ts';
-import type { ApiKey } from './api-key.ts';
-import { serverKeyVariable } from './client-variables.ts';
+import { printable } from '../output/cell-text.ts';
+import { sayWhileSlow } from '../output/terminal.ts';
+import { fetchWith } from './api-fetch.ts';
+import { type ApiKey, keyAdvice, serverKeyVariable } from './api-key.ts';
 import {
   apiUrl,
   dataDirectory,
@@ -13,9 +18,10 @@ import {
   localAnswer,
   trustRootCa,
 } from './connection.ts';
-import type { TextSource } from './text-source.ts';
+import { connectionText, strangerAdvice } from './connection-text.ts';
+import { createTextSource, type TextSource } from './text-source.ts';
 
-export interface ApiAccess {
+interface ApiAccess {
   readonly url: string;
   readonly apiKey: ApiKey;
 }
@@ -47,4 +53,68 @@ async function noKey(url: string, context: CommandContext, isGiven: boolean): Pr
   return isMeant
     ? `${given}. POSTERN_API_KEY is the first key of a server, and is not sent to another machine`
     : `${given}. The console and "postern api api-keys create" make one. On the machine of the server, root and its user need none`;
+}
+
+/** The API that the flags and the environment name. */
+export async function openTransport(
+  parsed: ParsedFlags,
+  context: CommandContext,
+  source: TextSource = createTextSource(),
+): Promise<Transport> {
+  return new CommandTransport(await apiAccess(parsed, context, source), context);
+}
+
+const UNAUTHENTICATED = 401;
+const SILENT = { isTerminal: false, warn: () => {} };
+
+/** For commands that print only the message of an error: one about the key says which server rejected it, and where it came from. */
+export class CommandTransport extends Transport {
+  readonly #url: string;
+  readonly #keySource: string;
+
+  readonly #context: Pick<CommandContext, 'isTerminal' | 'warn'>;
+
+  /** A command that says itself what it waits for has no `context` here. */
+  constructor({ url, apiKey }: ApiAccess, context: Pick<CommandContext, 'isTerminal' | 'warn'> = SILENT) {
+    super({ baseUrl: url, fetch: fetchWith(apiKey), apiKey: apiKey.key });
+    this.#url = url;
+    this.#keySource = apiKey.source;
+    this.#context = context;
+  }
+
+  override async send(request: ApiRequest, options: AnyOptions = {}): Promise<RawAnswer> {
+    try {
+      const waiting = (): string => `waiting for ${this.#url}`;
+      return await sayWhileSlow(this.#context, waiting, () => super.send(request, options));
+    } catch (error) {
+      if (!(error instanceof PosternApiError) || error.status !== UNAUTHENTICATED) throw error;
+      const { code, status, operationId, details, retryAfterMs, text, message } = error;
+      const advised = `${this.#url}: ${message} (${keyAdvice(this.#keySource)})`;
+      throw new PosternApiError({ code, status, operationId, details, retryAfterMs, text, message: advised });
+    }
+  }
+}
+
+const EXIT_REFUSED = 1;
+const EXIT_UNREACHABLE = 3;
+
+/** Reports an error of the API or of the connection on one line. */
+export async function runWithApi(
+  context: CommandContext,
+  run: () => Promise<number>,
+  exitUnreachable = EXIT_UNREACHABLE,
+): Promise<number> {
+  try {
+    return await run();
+  } catch (error) {
+    if (!(error instanceof PosternApiError) && !(error instanceof PosternConnectionError)) throw error;
+    context.warn(`postern: ${printable(textOf(error))}`);
+    return error instanceof PosternApiError ? EXIT_REFUSED : exitUnreachable;
+  }
+}
+
+function textOf(error: PosternApiError | PosternConnectionError): string {
+  if (error instanceof PosternConnectionError) return connectionText(error);
+  const advice = strangerAdvice(error);
+  return advice === null ? error.message : `${error.message}. ${advice}`;
 }

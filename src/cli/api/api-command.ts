@@ -1,20 +1,21 @@
+import type { TSchema } from 'typebox';
 import type { AnyOptions } from '../../client/request-options.ts';
+import type { ApiRequest } from '../../client/transport.ts';
 import { type FlagRules, isOn, type ParsedFlags, parseFlags, usage } from '../../lib/flags.ts';
-import type { Command, CommandContext } from '../command.ts';
-import { resolvedIfPossible } from '../names/resolved-if-possible.ts';
+import { isJsonObject, type JsonValue } from '../../lib/json.ts';
+import { isObjectSchema, itemsWithSecrets, secretVisibility } from '../../lib/schema/schema-facts.ts';
+import { type Command, type CommandContext, keyRefusal } from '../command.ts';
+import { resolvedIfPossible } from '../names/resolve-request.ts';
 import { watch, watchInterval } from '../output/watch.ts';
-import { keyRefusal } from '../parse-command.ts';
 import { apiAccess } from './api-access.ts';
-import { type ApiResource, apiResources, findOperation, findResource } from './api-resources.ts';
+import { type ApiResource, apiResources, findOperation, findResource, verbWord } from './api-resources.ts';
 import { requestOf, requestParts } from './build-request.ts';
 import { apiUrl, findApiKey } from './connection.ts';
-import { dryRun } from './dry-run.ts';
 import { API_SYNTAX, operationHelp, overviewHelp, resourceHelp } from './help-text.ts';
 import { operationFlags } from './operation-flags.ts';
 import type { OperationDescription } from './operation-list.ts';
-import { verbWord } from './resource-names.ts';
 import { sendAndShow } from './send-and-show.ts';
-import { shownForm } from './shown-form.ts';
+import { shownForm } from './show-answer.ts';
 import { createTextSource, type TextSource } from './text-source.ts';
 
 const EXIT_USAGE = 2;
@@ -116,4 +117,38 @@ function headersOf({ ifMatch, ifNoneMatch, idempotencyKey }: AnyOptions): Readon
     ...(typeof ifNoneMatch === 'string' && { 'if-none-match': ifNoneMatch }),
     ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
   };
+}
+
+const MASK = '********';
+
+/** The request as text, with all secrets masked. */
+export function dryRun(
+  url: string,
+  request: ApiRequest,
+  headers: Readonly<Record<string, string>>,
+  schema: TSchema | undefined,
+): readonly string[] {
+  const sent = {
+    authorization: `Bearer ${MASK}`,
+    'service-version': '2',
+    ...(request.body !== undefined && { 'content-type': 'application/json' }),
+    ...headers,
+  };
+  const body =
+    request.body === undefined ? [] : ['', JSON.stringify(masked(request.body as JsonValue, schema), null, 2)];
+  return [
+    `${request.method} ${url}${request.path}`,
+    ...Object.entries(sent).map(([name, value]) => `${name}: ${value}`),
+    ...body,
+  ];
+}
+
+function masked(value: JsonValue, schema: TSchema | undefined): JsonValue {
+  if (schema !== undefined && secretVisibility(schema) !== undefined) return MASK;
+  const items = schema === undefined ? null : itemsWithSecrets(schema);
+  if (items !== null && Array.isArray(value)) return value.map((item: JsonValue) => masked(item, items));
+  if (!isJsonObject(value) || schema === undefined || !isObjectSchema(schema)) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, inner]) => [name, masked(inner, schema.properties[name])]),
+  );
 }

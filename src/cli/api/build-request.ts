@@ -2,12 +2,10 @@ import { fillPath, queryString } from '../../client/fill-path.ts';
 import type { ApiRequest } from '../../client/transport.ts';
 import { type ParsedFlags, usage } from '../../lib/flags.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
-import { fileObject } from './file-object.ts';
-import type { ApiFlag } from './flag.ts';
-import { flagValue, parseJson } from './flag-value.ts';
+import { pathParameters } from './api-resources.ts';
+import { type ApiFlag, flagValue, parseJson } from './body-flags.ts';
 import type { OperationDescription } from './operation-list.ts';
-import { pathParameters } from './resource-names.ts';
-import type { TextSource } from './text-source.ts';
+import { fileObject, type TextSource } from './text-source.ts';
 
 type MutableObject = { [field: string]: JsonValue };
 

@@ -1,5 +1,6 @@
-import type { PosternApiError } from '../../client/postern-api-error.ts';
-import type { PosternConnectionError } from '../../client/postern-connection-error.ts';
+import type { PosternApiError, PosternConnectionError } from '../../client/call-errors.ts';
+import type { CommandContext } from '../command.ts';
+import { printable } from '../output/cell-text.ts';
 
 const OTHER_ADDRESS = 'name another address with --api-url or POSTERN_CLI_API_URL';
 const STRANGER = 'Check the address: --api-url or POSTERN_CLI_API_URL names the server';
@@ -37,4 +38,26 @@ export function strangerAdvice({ code, status }: PosternApiError): string | null
   return status < FIRST_SERVER_ERROR
     ? STRANGER
     : 'A proxy in front of the server may have answered: look at its log, and check that the server runs';
+}
+
+/** Tells a person once that a command which repeats its requests gets no answer, and once that it does again. */
+export class Retried {
+  readonly #context: CommandContext;
+  #said: string | null = null;
+
+  constructor(context: CommandContext) {
+    this.#context = context;
+  }
+
+  failed(error: PosternConnectionError): void {
+    const text = connectionText(error);
+    if (text === this.#said) return;
+    this.#said = text;
+    this.#context.warn(`postern: ${printable(text)}. Retrying`);
+  }
+
+  succeeded(): void {
+    if (this.#said !== null) this.#context.warn('postern: the server answers again');
+    this.#said = null;
+  }
 }

@@ -1,12 +1,11 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
 import { shellWord } from '../../lib/text/shell-word.ts';
-import { API_EXIT_CODES, type CommandSyntax } from '../command-syntax.ts';
-import { exampleLines, flagDescription, flagText, type HelpRow, helpTable, paragraph } from '../help-table.ts';
-import type { ApiResource } from './api-resources.ts';
-import type { ApiFlag } from './flag.ts';
+import { API_EXIT_CODES, type CommandSyntax } from '../command.ts';
+import { exampleLines, flagDescription, flagText, type HelpRow, helpTable, paragraph } from '../command-help.ts';
+import { type ApiResource, kebab, resourceName, verbWord } from './api-resources.ts';
+import type { ApiFlag } from './body-flags.ts';
 import { COMMON_FLAGS, flagsOfOperation, operationFlags, takesFields } from './operation-flags.ts';
 import type { OperationDescription } from './operation-list.ts';
-import { kebab, resourceName, verbWord } from './resource-names.ts';
 
 /** Everything that all operations share. */
 export const API_SYNTAX: CommandSyntax = {

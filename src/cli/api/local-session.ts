@@ -2,8 +2,7 @@ import { lstat } from 'node:fs/promises';
 import type { Socket } from 'node:net';
 import { messageOf } from '../../lib/error-text.ts';
 import type { CommandContext } from '../command.ts';
-import { controlDirectory, type LocalSessionReply } from '../restart/control-protocol.ts';
-import { answerFrom, openSockets } from '../restart/server-sockets.ts';
+import { answerFrom, controlDirectory, type LocalSessionReply, openSockets } from '../restart/control-protocol.ts';
 import type { ApiKey } from './api-key.ts';
 
 const ANSWER_WITHIN_MS = 3_000;

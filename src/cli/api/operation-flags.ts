@@ -1,13 +1,20 @@
 import type { TObject, TSchema } from 'typebox';
 import type { Flag } from '../../lib/flags.ts';
-import type { FlagGroup } from '../command-syntax.ts';
+import { API_EXIT_CODES, type CommandSyntax, type FlagGroup } from '../command.ts';
 import { outputFlag } from '../output/output-format.ts';
 import { WATCH_FLAGS } from '../output/watch.ts';
 import { CONNECTION, fileFlag, switchFlag, textFlag, UTC } from '../shared-flags.ts';
-import { bodyFlags } from './body-flags.ts';
-import type { ApiFlag } from './flag.ts';
-import type { OperationDescription } from './operation-list.ts';
-import { kebab, moduleName, pathParameters, singularNoun } from './resource-names.ts';
+import {
+  apiResources,
+  findOperation,
+  findResource,
+  kebab,
+  moduleName,
+  pathParameters,
+  singularNoun,
+} from './api-resources.ts';
+import { type ApiFlag, bodyFlags } from './body-flags.ts';
+import { type OperationDescription, operationList } from './operation-list.ts';
 
 export function operationFlags(operation: OperationDescription): readonly ApiFlag[] {
   const named = [...pathFlags(operation), ...queryFlags(operation), ...ownBodyFlags(operation)];
@@ -152,3 +159,14 @@ export function flagsOfOperation(operation: OperationDescription): readonly ApiF
 }
 
 const OWN_NAMES: ReadonlySet<string> = new Set([...COMMON_FLAGS, ...WATCH_FLAGS].map(({ name }) => name));
+
+/** Syntax of a command that is a short form of `postern api NAME list`. */
+export function listSyntax(name: string, about: string): CommandSyntax {
+  const operation = findOperation(findResource(apiResources(operationList()), name), 'list');
+  return {
+    name,
+    about: `${about} Short for "postern api ${name} list".`,
+    flags: operationFlags(operation),
+    exitCodes: API_EXIT_CODES,
+  };
+}

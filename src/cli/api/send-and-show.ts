@@ -1,29 +1,27 @@
-import { PosternApiError } from '../../client/postern-api-error.ts';
-import { PosternConnectionError } from '../../client/postern-connection-error.ts';
+import { PosternApiError, PosternConnectionError } from '../../client/call-errors.ts';
 import type { AnyOptions } from '../../client/request-options.ts';
 import { Transport } from '../../client/transport.ts';
 import { isOn, type ParsedFlags } from '../../lib/flags.ts';
+import type { JsonObject } from '../../lib/json.ts';
 import type { CommandContext } from '../command.ts';
 import { Names } from '../names/names.ts';
 import { resolveRequest } from '../names/resolve-request.ts';
-import { sayWhileSlow } from '../output/say-while-slow.ts';
-import { printJson, printStructured } from '../output/structured-text.ts';
+import { cellText, printable } from '../output/cell-text.ts';
+import { printJson, printStructured } from '../output/output-format.ts';
+import { sayWhileSlow } from '../output/terminal.ts';
 import { fetchWith } from './api-fetch.ts';
-import type { ApiKey } from './api-key.ts';
+import { type ApiKey, keyAdvice } from './api-key.ts';
+import { kebab, listItems, moduleName, resourceName, verbWord } from './api-resources.ts';
 import { type RequestParts, requestOf } from './build-request.ts';
-import { printable } from './cell-text.ts';
-import { createdWarnings } from './created-warnings.ts';
-import { errorReport } from './error-report.ts';
+import { connectionText, strangerAdvice } from './connection-text.ts';
 import type { OperationDescription } from './operation-list.ts';
-import { listItems } from './resource-names.ts';
 import { type ParsedAnswer, sendForAll, sendOnce } from './send-request.ts';
-import { showAnswer, showOnly } from './show-answer.ts';
-import type { ShownForm } from './shown-form.ts';
+import { type ShownForm, showAnswer, showOnly } from './show-answer.ts';
 
 const EXIT_REFUSED = 1;
 const EXIT_UNREACHABLE = 3;
 
-export interface OperationCall {
+interface OperationCall {
   readonly operation: OperationDescription;
   readonly parts: RequestParts;
   readonly parsed: ParsedFlags;
@@ -75,4 +73,76 @@ async function show(
   } else if (format === 'table') showAnswer(operation, raw, body, context, isUtc);
   else if (format === 'json' && raw.text !== '') printJson(raw.text, context);
   else if (format === 'yaml' && body !== null) printStructured(body, 'yaml', context);
+}
+
+const UNAUTHENTICATED = 401;
+
+interface ReportContext {
+  readonly operation: OperationDescription;
+  readonly apiUrl: string;
+  /** Where the key came from, for messages. */
+  readonly keySource: string;
+}
+
+/** The error and what to do about it, for standard error. */
+function errorReport(error: PosternApiError | PosternConnectionError, context: ReportContext): readonly string[] {
+  if (error instanceof PosternConnectionError) {
+    return [`postern: ${printable(connectionText(error))}`];
+  }
+  const { operation_id: _, ...details } = error.details;
+  const place = error.status === UNAUTHENTICATED ? `${context.apiUrl}: ` : '';
+  return [
+    `postern: ${printable(`${place}${error.message}`)}`,
+    ...rows([
+      ['code', `${error.code} (${error.status})`],
+      ...(error.operationId === null ? [] : [['operation', error.operationId] as const]),
+      ...Object.entries(details),
+      ['hint', apiHint(error, context)],
+    ]),
+  ];
+}
+
+function rows(entries: readonly (readonly [string, string])[]): readonly string[] {
+  const width = Math.max(...entries.map(([name]) => name.length)) + 2;
+  return entries.map(([name, text]) => `  ${printable(name).padEnd(width)}${printable(text)}`);
+}
+
+function apiHint(error: PosternApiError, { operation, keySource }: ReportContext): string {
+  const { status, code } = error;
+  const advice = strangerAdvice(error);
+  if (advice !== null) return advice;
+  const resource = kebab(resourceName(operation));
+  switch (status) {
+    case 401:
+      return keyAdvice(keySource);
+    case 403:
+      return `the key came from ${keySource}; "postern api api-keys list" shows the scopes of each key`;
+    case 404:
+      return code === 'ERR_POSTERN_UNKNOWN_PATH'
+        ? 'the server does not support this operation: it may be a different version'
+        : moduleName(operation.resource) === null
+          ? `a name must be written exactly: "postern api ${resource} list" shows the names and ids that exist`
+          : `"postern api ${resource} replace" sets the module on an existing route or edge`;
+    case 409:
+      return 'resolve the conflict that the message names, then retry';
+    case 412:
+      return 'it has changed since: read it again with get --verbose and use the new ETag';
+    case 429:
+      return 'wait a moment, then retry';
+    default:
+      return status >= 500
+        ? "find this operation ID in the server's log"
+        : `"postern api ${resource} ${verbWord(operation)} --help" lists its flags`;
+  }
+}
+
+/** Warnings about a resource that was created as requested but has no effect yet. */
+function createdWarnings({ resource, verb }: OperationDescription, body: JsonObject | null): readonly string[] {
+  if (resource !== 'https_edges' || verb !== 'create' || body === null) return [];
+  const { id, hostports } = body;
+  return Array.isArray(hostports) && hostports.length === 0
+    ? [
+        `the edge has no hosts. Add one: postern api https-edges update --id ${cellText(id)} --hostports app.example.com:443`,
+      ]
+    : [];
 }

@@ -1,5 +1,5 @@
+import { PosternConnectionError } from '../../client/call-errors.ts';
 import { queryString } from '../../client/fill-path.ts';
-import { PosternConnectionError } from '../../client/postern-connection-error.ts';
 import type { AnyOptions } from '../../client/request-options.ts';
 import { nextQuery } from '../../client/resource-client.ts';
 import type { ApiRequest, RawAnswer, Transport } from '../../client/transport.ts';

@@ -1,12 +1,10 @@
+import { X509Certificate } from 'node:crypto';
+import type { Config } from '../../config/schema.ts';
 import { isOn, type ParsedFlags, usage } from '../../lib/flags.ts';
-import type { Command } from '../command.ts';
-import { type CommandSyntax, INVALID_USAGE, SETTINGS_EXIT_CODE } from '../command-syntax.ts';
-import { parseCommand } from '../parse-command.ts';
-import { serverSettings } from '../server-settings.ts';
-import { settingsGroup } from '../settings-group.ts';
+import { shellWord } from '../../lib/text/shell-word.ts';
+import { type Command, type CommandSyntax, INVALID_USAGE, parseCommand, SETTINGS_EXIT_CODE } from '../command.ts';
+import { serverSettings, settingsGroup } from '../server-settings.ts';
 import { switchFlag } from '../shared-flags.ts';
-import type { CaCertificate, CaPorts, WhichCa } from './ca-ports.ts';
-import { trustHint } from './trust-hint.ts';
 
 const SYNTAX: CommandSyntax = {
   name: 'ca',
@@ -64,4 +62,61 @@ function onlyOf(found: readonly CaCertificate[]): CaCertificate {
 function printed(parsed: ParsedFlags): readonly ('domain' | 'other')[] {
   const [isDomain, isOther] = [isOn(parsed, 'domain-only'), isOn(parsed, 'other')];
   return isDomain === isOther ? ['domain', 'other'] : [isDomain ? 'domain' : 'other'];
+}
+
+/** Instructions to trust the CA, as lines to copy. */
+export function trustHint({ file, pem, domain }: CaCertificate, edgePort: number): string {
+  const { fingerprint256 } = new X509Certificate(pem);
+  const path = shellWord(file);
+  const name = `postern-${domain}`;
+  return `
+The internal CA of this server is
+  ${file}
+  SHA-256 ${fingerprint256}
+It can issue certificates only for ${domain} and names below it. Copy this file, never the key beside it.
+
+curl, for one request
+  curl --cacert ${path} https://app.${domain}${edgePort === 443 ? '' : `:${edgePort}`}/
+
+Node.js
+  NODE_EXTRA_CA_CERTS=${path} node app.js
+
+Debian, Ubuntu
+  sudo cp ${path} /usr/local/share/ca-certificates/${name}.crt && sudo update-ca-certificates
+
+Fedora, RHEL
+  sudo trust anchor ${path}
+
+macOS
+  sudo security add-trusted-cert -d -r trustRoot -k /Library/Keychains/System.keychain ${path}
+
+Windows, in an administrator terminal, with a copy of the file
+  certutil -addstore -f ROOT certificate.pem
+
+Chrome and Chromium on Linux (package libnss3-tools)
+  certutil -d sql:"$HOME/.pki/nssdb" -A -t C,, -n ${name} -i ${path}
+
+Firefox
+  Settings, Privacy & Security, View Certificates, Authorities, Import: choose the file, select "identify websites"
+`.trim();
+}
+
+/** Access of the `ca` commands to the internal CAs: `src/main` wires it to the data directory. */
+export interface CaPorts {
+  /**
+   * `isDomainNamed`: false if the domain is only the default. The data directory then says which one the server has, or had:
+   * one CA for each domain.
+   */
+  read(config: Config, which: WhichCa, isDomainNamed: boolean): Promise<readonly CaCertificate[]>;
+}
+
+/** `domain`: the CA that can issue certificates for the configured domain only. `other`: the CA for all other hosts. */
+export type WhichCa = 'domain' | 'other';
+
+export interface CaCertificate {
+  /** Absolute path of the PEM. */
+  readonly file: string;
+  readonly pem: string;
+  /** The domain of the server. */
+  readonly domain: string;
 }

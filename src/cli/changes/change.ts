@@ -1,8 +1,9 @@
 import type { Transport } from '../../client/transport.ts';
 import { usage } from '../../lib/flags.ts';
-import type { JsonObject } from '../../lib/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
+import { printable } from '../output/cell-text.ts';
 
-export interface Author {
+interface Author {
   readonly id: string;
   /** What people call it; empty: it has no name. */
   readonly name: string;
@@ -10,7 +11,7 @@ export interface Author {
   readonly via: string;
 }
 
-export interface ChangedObject {
+interface ChangedObject {
   readonly kind: string;
   readonly module?: string;
   readonly id: string;
@@ -19,7 +20,7 @@ export interface ChangedObject {
   readonly change: 'created' | 'updated' | 'deleted';
 }
 
-export interface ChangedDocument extends ChangedObject {
+interface ChangedDocument extends ChangedObject {
   readonly before: JsonObject | null;
   readonly after: JsonObject | null;
   /** Pointers to fields. */
@@ -67,7 +68,7 @@ export function namedText({ kind, module, id, name }: ChangedObject): string {
 }
 
 /** With its id, which other commands take too. */
-export function objectText(object: ChangedObject): string {
+function objectText(object: ChangedObject): string {
   return object.name ? `${namedText(object)} (${object.id})` : namedText(object);
 }
 
@@ -76,4 +77,44 @@ export function revisionArgument(positionals: readonly string[], command: string
   const [revision = '', ...others] = positionals;
   if (others.length === 0 && /^[1-9]\d{0,14}$/.test(revision)) return Number(revision);
   throw usage(`${command} takes one revision, such as ${command} 42: postern changes lists the revisions`);
+}
+
+/** Which way a document goes: as the change did it, or back. */
+type Direction = 'change' | 'undo';
+
+const INDENT = '    ';
+
+/** A document that comes (+), goes (-) or changes (~), then its fields. Secrets are masked by the API. */
+export function documentLines(document: ChangedDocument, direction: Direction): readonly string[] {
+  const [from, to] = direction === 'change' ? [document.before, document.after] : [document.after, document.before];
+  const title = printable(objectText(document));
+  if (to === null) return [`- ${title}`];
+  if (from === null) return [`+ ${title}`, ...fieldsOf(to).map(([name, value]) => `${INDENT}${name}: ${value}`)];
+  const [old, now] = [new Map(fieldsOf(from)), new Map(fieldsOf(to))];
+  const names = [...new Set([...old.keys(), ...now.keys()])].filter((name) => old.get(name) !== now.get(name));
+  const lines = [
+    ...names.map((name) => `${INDENT}${name}: ${old.get(name) ?? 'unset'} -> ${now.get(name) ?? 'unset'}`),
+    ...document.changed_secrets.map((field) => `${INDENT}${secretName(field)}: another secret`),
+  ];
+  return [`~ ${title}`, ...(lines.length === 0 ? [`${INDENT}nothing changed`] : lines)];
+}
+
+/** Every set field by its dotted name. */
+function fieldsOf(object: JsonObject, path: readonly string[] = []): readonly (readonly [string, string])[] {
+  return Object.entries(object).flatMap(([name, value]) => {
+    const inner = [...path, name];
+    if (isJsonObject(value) && typeof value['id'] === 'string' && 'uri' in value) {
+      return [[printable(inner.join('.')), printable(value['id'])] as const];
+    }
+    if (isJsonObject(value) && Object.keys(value).length > 0) return fieldsOf(value, inner);
+    return isUnset(value) ? [] : [[printable(inner.join('.')), printable(JSON.stringify(value))] as const];
+  });
+}
+
+function isUnset(value: JsonValue | undefined): boolean {
+  return value === null || value === undefined || value === '';
+}
+
+function secretName(pointer: string): string {
+  return printable(pointer.slice(1).replaceAll('/', '.'));
 }

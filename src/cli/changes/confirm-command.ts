@@ -1,10 +1,7 @@
 import type { Transport } from '../../client/transport.ts';
 import { usage } from '../../lib/flags.ts';
-import { openTransport } from '../api/open-transport.ts';
-import { runWithApi } from '../api/run-with-api.ts';
-import type { Command, CommandContext } from '../command.ts';
-import { API_EXIT_CODES, type CommandSyntax } from '../command-syntax.ts';
-import { parseCommand } from '../parse-command.ts';
+import { openTransport, runWithApi } from '../api/api-access.ts';
+import { API_EXIT_CODES, type Command, type CommandContext, type CommandSyntax, parseCommand } from '../command.ts';
 import { CONNECTION, MESSAGE } from '../shared-flags.ts';
 import { type PendingChange, revisionArgument } from './change.ts';
 

@@ -1,16 +1,11 @@
-import { PosternApiError } from '../../client/postern-api-error.ts';
+import { PosternApiError } from '../../client/call-errors.ts';
 import type { Transport } from '../../client/transport.ts';
 import { isOn, type ParsedFlags, usage } from '../../lib/flags.ts';
-import { printable } from '../api/cell-text.ts';
-import { openTransport } from '../api/open-transport.ts';
-import { runWithApi } from '../api/run-with-api.ts';
-import type { Command, CommandContext } from '../command.ts';
-import { API_EXIT_CODES, type CommandSyntax } from '../command-syntax.ts';
-import { isAgreed } from '../is-agreed.ts';
-import { parseCommand } from '../parse-command.ts';
-import { CONNECTION, MESSAGE, switchFlag, YES } from '../shared-flags.ts';
-import { readChange, revisionArgument } from './change.ts';
-import { documentLines } from './document-lines.ts';
+import { openTransport, runWithApi } from '../api/api-access.ts';
+import { API_EXIT_CODES, type Command, type CommandContext, type CommandSyntax, parseCommand } from '../command.ts';
+import { printable } from '../output/cell-text.ts';
+import { CONNECTION, isAgreed, MESSAGE, switchFlag, YES } from '../shared-flags.ts';
+import { documentLines, readChange, revisionArgument } from './change.ts';
 
 const SYNTAX: CommandSyntax = {
   name: 'undo',

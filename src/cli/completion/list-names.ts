@@ -5,13 +5,13 @@ import { isJsonObject, type JsonObject } from '../../lib/json.ts';
 import { hostOf } from '../../lib/net/split-address.ts';
 import { apiAccess } from '../api/api-access.ts';
 import { fetchWith } from '../api/api-fetch.ts';
-import { printable } from '../api/cell-text.ts';
+import { pathParameters } from '../api/api-resources.ts';
 import { operationList } from '../api/operation-list.ts';
-import { pathParameters } from '../api/resource-names.ts';
 import { createTextSource } from '../api/text-source.ts';
 import type { CommandContext } from '../command.ts';
-import { type Collection, collectionsOf } from '../names/collections.ts';
 import { namedRoutes } from '../names/named-item.ts';
+import { type Collection, collectionsOf } from '../names/names.ts';
+import { printable } from '../output/cell-text.ts';
 
 /** Somebody waits with a finger on the key. */
 const WITHIN_MS = 1_000;

@@ -1,24 +1,32 @@
-import { PosternApiError } from '../../client/postern-api-error.ts';
-import { PosternConnectionError } from '../../client/postern-connection-error.ts';
+import { PosternApiError, PosternConnectionError } from '../../client/call-errors.ts';
 import type { Transport } from '../../client/transport.ts';
 import { isOn, type ParsedFlags, usage } from '../../lib/flags.ts';
-import { openTransport } from '../api/open-transport.ts';
-import { runWithApi } from '../api/run-with-api.ts';
-import type { Command, CommandContext } from '../command.ts';
-import { type CommandSyntax, INVALID_USAGE } from '../command-syntax.ts';
-import { isAgreed } from '../is-agreed.ts';
-import { parseCommand } from '../parse-command.ts';
-import { CONNECTION, MESSAGE, textFlag, YES } from '../shared-flags.ts';
-import { durationFlag } from '../time-flag.ts';
-import { FILES, OWNER, PRUNE, pathsOf, TAKE_OVER, withOwner } from './file-flags.ts';
-import { loadConfiguration } from './load-configuration.ts';
-import { operationHint } from './operation-hint.ts';
+import { openTransport, runWithApi } from '../api/api-access.ts';
+import { type Command, type CommandContext, type CommandSyntax, INVALID_USAGE, parseCommand } from '../command.ts';
+import { Progress } from '../output/terminal.ts';
+import { CONNECTION, durationFlag, isAgreed, MESSAGE, textFlag, YES } from '../shared-flags.ts';
+import {
+  FILES,
+  loadConfiguration,
+  OWNER,
+  PRUNE,
+  pathsOf,
+  printProblems,
+  TAKE_OVER,
+  withOwner,
+} from './load-configuration.ts';
 import { printPlan, reportKept, reportNoOwner } from './plan-command.ts';
-import { changesAsJson, summaryText } from './plan-lines.ts';
-import { CHANGESET_TIMEOUT_MS, CONFLICTS, type PlanRequest, type PreparedPlan, preparePlan } from './prepare-plan.ts';
-import { printProblems } from './print-problems.ts';
-import { Progress } from './progress.ts';
-import { reportMoving } from './report-moving.ts';
+import {
+  CHANGESET_TIMEOUT_MS,
+  CONFLICTS,
+  changesAsJson,
+  operationHint,
+  type PlanRequest,
+  type PreparedPlan,
+  preparePlan,
+  summaryText,
+} from './prepare-plan.ts';
+import { reportMoving } from './read-installation.ts';
 
 const SYNTAX: CommandSyntax = {
   name: 'apply',

@@ -1,16 +1,13 @@
-import { PosternApiError } from '../../client/postern-api-error.ts';
+import { PosternApiError } from '../../client/call-errors.ts';
 import type { ApiRequest } from '../../client/transport.ts';
 import type { FileObject } from '../../configuration-file/file-object.ts';
-import type { FileProblem } from '../../configuration-file/file-problem.ts';
+import type { FileProblem } from '../../configuration-file/format.ts';
 import type { ObjectChange } from '../../configuration-file/plan/object-change.ts';
 import { PosternError } from '../../lib/errors.ts';
-import { printable } from '../api/cell-text.ts';
 import type { CommandContext } from '../command.ts';
-import { readChecked } from './load-configuration.ts';
-import { operationHint } from './operation-hint.ts';
-import { summaryText } from './plan-lines.ts';
-import { CONFLICTS, preparePlan } from './prepare-plan.ts';
-import { readWrittenFiles } from './read-files.ts';
+import { printable } from '../output/cell-text.ts';
+import { readChecked, readWrittenFiles } from './load-configuration.ts';
+import { CONFLICTS, operationHint, preparePlan, summaryText } from './prepare-plan.ts';
 import type { ApiSender } from './read-installation.ts';
 
 export interface FilesToApply {

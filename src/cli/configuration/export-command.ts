@@ -1,17 +1,13 @@
-import { selectObjects } from '../../configuration-file/select-objects.ts';
+import { selectObjects } from '../../configuration-file/installed-objects.ts';
 import { writeConfigurationFile } from '../../configuration-file/write-configuration-file.ts';
 import { usage } from '../../lib/flags.ts';
 import { writeDurably } from '../../lib/process/durable-file.ts';
-import { printable } from '../api/cell-text.ts';
-import { openTransport } from '../api/open-transport.ts';
-import { runWithApi } from '../api/run-with-api.ts';
-import type { Command, CommandContext } from '../command.ts';
-import { API_EXIT_CODES, type CommandSyntax } from '../command-syntax.ts';
-import { parseCommand } from '../parse-command.ts';
+import { openTransport, runWithApi } from '../api/api-access.ts';
+import { API_EXIT_CODES, type Command, type CommandContext, type CommandSyntax, parseCommand } from '../command.ts';
+import { printable } from '../output/cell-text.ts';
+import { unwritable } from '../problem-text.ts';
 import { CONNECTION, fileFlag, textFlag } from '../shared-flags.ts';
-import { unwritable } from '../unwritable.ts';
-import { readInstallation } from './read-installation.ts';
-import { reportMoving } from './report-moving.ts';
+import { readInstallation, reportMoving } from './read-installation.ts';
 
 const SYNTAX: CommandSyntax = {
   name: 'export',

@@ -1,22 +1,23 @@
-import { isChanging } from '../../configuration-file/plan/settle-plan.ts';
+import { isChanging } from '../../configuration-file/plan/object-change.ts';
 import { isOn } from '../../lib/flags.ts';
-import { printable } from '../api/cell-text.ts';
-import { openTransport } from '../api/open-transport.ts';
-import { runWithApi } from '../api/run-with-api.ts';
-import type { Command, CommandContext } from '../command.ts';
-import { type CommandSyntax, INVALID_USAGE } from '../command-syntax.ts';
-import { painterFor } from '../output/color.ts';
-import { outputFlag, outputFormat } from '../output/output-format.ts';
-import { printJson } from '../output/structured-text.ts';
-import { parseCommand } from '../parse-command.ts';
+import { openTransport, runWithApi } from '../api/api-access.ts';
+import { type Command, type CommandContext, type CommandSyntax, INVALID_USAGE, parseCommand } from '../command.ts';
+import { printable } from '../output/cell-text.ts';
+import { outputFlag, outputFormat, printJson } from '../output/output-format.ts';
+import { Progress, painterFor } from '../output/terminal.ts';
 import { CONNECTION } from '../shared-flags.ts';
-import { FILES, OWNER, PRUNE, pathsOf, TAKE_OVER, withOwner } from './file-flags.ts';
-import { loadConfiguration } from './load-configuration.ts';
-import { changesAsJson, planLines, summaryText } from './plan-lines.ts';
-import { type PreparedPlan, preparePlan } from './prepare-plan.ts';
-import { printProblems } from './print-problems.ts';
-import { Progress } from './progress.ts';
-import { reportMoving } from './report-moving.ts';
+import {
+  FILES,
+  loadConfiguration,
+  OWNER,
+  PRUNE,
+  pathsOf,
+  printProblems,
+  TAKE_OVER,
+  withOwner,
+} from './load-configuration.ts';
+import { changesAsJson, type PreparedPlan, planLines, preparePlan, summaryText } from './prepare-plan.ts';
+import { reportMoving } from './read-installation.ts';
 
 const FORMATS = ['table', 'json'] as const;
 

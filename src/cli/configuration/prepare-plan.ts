@@ -1,17 +1,17 @@
 import { isDeepStrictEqual } from 'node:util';
+import { PosternApiError } from '../../client/call-errors.ts';
 import { queryString } from '../../client/fill-path.ts';
-import { PosternApiError } from '../../client/postern-api-error.ts';
-
-import { installedObjects } from '../../configuration-file/documents.ts';
-import type { FileProblem } from '../../configuration-file/file-problem.ts';
-import type { NotGiven } from '../../configuration-file/plan/keep-secrets.ts';
+import type { FileProblem } from '../../configuration-file/format.ts';
+import { installedObjects } from '../../configuration-file/installed-objects.ts';
 import { type Claim, makePlan, type Plan } from '../../configuration-file/plan/make-plan.ts';
-import { settlePlan } from '../../configuration-file/plan/settle-plan.ts';
+import { type FieldChange, type ObjectChange, settlePlan } from '../../configuration-file/plan/object-change.ts';
+import type { NotGiven } from '../../configuration-file/plan/pair-objects.ts';
 import type { Configuration } from '../../configuration-file/read-configuration.ts';
 import { sectionOf } from '../../configuration-file/sections.ts';
 import type { PlacedSecret } from '../../configuration-file/wire-body.ts';
-import type { JsonObject } from '../../lib/json.ts';
-import type { Progress } from './progress.ts';
+import type { JsonObject, JsonValue } from '../../lib/json.ts';
+import { printable } from '../output/cell-text.ts';
+import type { Color, Painter, Progress } from '../output/terminal.ts';
 import { type ApiSender, readInstallation } from './read-installation.ts';
 
 /** Large changesets take the server a while. */
@@ -39,7 +39,7 @@ export interface PreparedPlan extends Plan {
   readonly isEmpty: boolean;
 }
 
-export type Preparation =
+type Preparation =
   | { readonly plan: PreparedPlan }
   | { readonly problems: readonly FileProblem[] }
   /** The configuration changed each time while it was read. */
@@ -142,4 +142,91 @@ function changesetOf(
       },
     }),
   };
+}
+
+const MARKS = { add: '+', change: '~', replace: '±', remove: '-' } as const;
+const COLORS: Readonly<Record<ObjectChange['action'], Color>> = {
+  add: 'green',
+  change: 'yellow',
+  replace: 'yellow',
+  remove: 'red',
+};
+const SECRETS = {
+  set: 'set (secret)',
+  changed: 'another value (secret)',
+  removed: 'removed (secret)',
+  unknown: 'unknown: this key may not compare secrets; apply sends the value',
+} as const;
+const MAX_VALUE = 200;
+
+/** The tree of changes: objects, their fields, the objects inside them. */
+export function* planLines(changes: readonly ObjectChange[], paint: Painter, indent = ''): Iterable<string> {
+  for (const { action, kind, name, fields, children } of changes) {
+    const replaced = action === 'replace' ? ' (replaced: it cannot be changed)' : '';
+    yield paint(`${indent}${MARKS[action]} ${kind.label} ${printable(name)}${replaced}`, COLORS[action]);
+    for (const field of fields) yield `${indent}    ${fieldLine(field, action)}`;
+    yield* planLines(children, paint, `${indent}  `);
+  }
+}
+
+function fieldLine({ path, before, after, secret }: FieldChange, action: ObjectChange['action']): string {
+  const name = printable(path);
+  if (secret !== undefined) return `${name}: ${SECRETS[secret]}`;
+  if (action !== 'change') return `${name}: ${valueText(after)}`;
+  if (isModule(before) && after === undefined) return `- ${name}`;
+  if (before === undefined) return isModule(after) ? `+ ${name}` : `${name}: ${valueText(after)}`;
+  return `${name}: ${valueText(before)} -> ${valueText(after)}`;
+}
+
+function isModule(value: JsonValue | undefined): boolean {
+  return JSON.stringify(value) === '{}';
+}
+
+function valueText(value: JsonValue | undefined): string {
+  if (value === undefined || value === null) return 'unset';
+  const text = printable(JSON.stringify(value));
+  return text.length > MAX_VALUE ? `${text.slice(0, MAX_VALUE)}… (${text.length} characters)` : text;
+}
+
+/** `2 added, 1 changed`. */
+export function summaryText(changes: readonly ObjectChange[]): string {
+  const counts = new Map<ObjectChange['action'], number>();
+  const count = (change: ObjectChange): void => {
+    const isOnlyAround = change.action === 'change' && change.fields.length === 0;
+    if (!isOnlyAround) counts.set(change.action, (counts.get(change.action) ?? 0) + 1);
+    if (change.action !== 'remove') for (const child of change.children) count(child);
+  };
+  for (const change of changes) count(change);
+  const names = { add: 'added', change: 'changed', replace: 'replaced', remove: 'removed' } as const;
+  return Object.entries(names)
+    .flatMap(([action, text]) =>
+      counts.has(action as keyof typeof names) ? [`${counts.get(action as keyof typeof names)} ${text}`] : [],
+    )
+    .join(', ');
+}
+
+/** For `-o json`. */
+export function changesAsJson(changes: readonly ObjectChange[]): readonly JsonValue[] {
+  return changes.map(({ action, kind, name, fields, children }) => ({
+    action,
+    kind: kind.resource.kind,
+    name,
+    fields: fields as unknown as JsonValue,
+    children: changesAsJson(children),
+  }));
+}
+
+/** Which object a rejected operation is about: its number says nothing to a reader of the file. */
+export function operationHint(error: unknown, changeset: PreparedPlan['changeset']): string | null {
+  if (!(error instanceof PosternApiError)) return null;
+  const operations = changeset['operations'] as readonly {
+    readonly method: string;
+    readonly path: string;
+    readonly body?: object;
+  }[];
+  const operation = operations[Number(error.details['operation'] ?? -1)];
+  if (operation === undefined) return null;
+  const { description, hostports, match, domain, name } = (operation.body ?? {}) as Readonly<Record<string, unknown>>;
+  const named = [description, hostports, match, domain, name].find((value) => value !== undefined && value !== '');
+  return printable(`${operation.method} ${operation.path}${named === undefined ? '' : ` ${JSON.stringify(named)}`}`);
 }

@@ -2,23 +2,23 @@ import { queryString } from '../../client/fill-path.ts';
 import type { RequestOptions } from '../../client/request-options.ts';
 import { nextQuery } from '../../client/resource-client.ts';
 import type { ApiRequest, RawAnswer } from '../../client/transport.ts';
+import type { InstallationDocuments } from '../../configuration-file/installed-objects.ts';
+import { listedKinds } from '../../configuration-file/sections.ts';
+import type { JsonObject } from '../../lib/json.ts';
+import type { CommandContext } from '../command.ts';
 
 /** What plans need of the API: a connection has it, and so has a server that asks itself. */
 export interface ApiSender {
   send(request: ApiRequest, options?: Pick<RequestOptions, 'timeoutMs'>): Promise<Pick<RawAnswer, 'text'>>;
 }
 
-import type { InstallationDocuments } from '../../configuration-file/documents.ts';
-import { listedKinds } from '../../configuration-file/sections.ts';
-import type { JsonObject } from '../../lib/json.ts';
-
-export interface Installation {
+interface Installation {
   readonly documents: InstallationDocuments;
   /** The revision of the documents. */
   readonly revision: number;
 }
 
-export interface ReadOptions {
+interface ReadOptions {
   /** Only these sections of the file, so that a key needs no other scopes. Absent: all. */
   readonly sections?: ReadonlySet<string>;
   /** Called with the number of documents so far. */
@@ -69,4 +69,12 @@ async function readDocuments(
     found[documentsKey] = documents;
   }
   return found;
+}
+
+const EXIT_CONFLICT = 3;
+
+/** The configuration has no state that the command could read as a whole. */
+export function reportMoving(context: CommandContext): number {
+  context.warn('postern: the configuration changed each time while it was read: try again when fewer changes are made');
+  return EXIT_CONFLICT;
 }

@@ -1,14 +1,10 @@
-import { validateConfiguration } from '../../configuration-file/validate-configuration.ts';
+import { validateConfiguration } from '../../configuration-file/read-configuration.ts';
 import { withParts } from '../../lib/async/missing-part.ts';
 import { isOn } from '../../lib/flags.ts';
 import { readProgramFile } from '../../lib/program-files.ts';
-import type { Command } from '../command.ts';
-import { type CommandSyntax, INVALID_USAGE } from '../command-syntax.ts';
-import { parseCommand } from '../parse-command.ts';
+import { type Command, type CommandSyntax, INVALID_USAGE, parseCommand } from '../command.ts';
 import { switchFlag } from '../shared-flags.ts';
-import { FILES, pathsOf } from './file-flags.ts';
-import { printProblems } from './print-problems.ts';
-import { readFiles } from './read-files.ts';
+import { FILES, pathsOf, printProblems, readFiles } from './load-configuration.ts';
 
 const SYNTAX: CommandSyntax = {
   name: 'validate',

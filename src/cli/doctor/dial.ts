@@ -1,6 +1,7 @@
 import type { X509Certificate } from 'node:crypto';
 import { connect as connectTcp, createServer } from 'node:net';
 import { connect as connectTls } from 'node:tls';
+import type { Config } from '../../config/schema.ts';
 import { cidrMatcher, parseAddress } from '../../lib/net/cidr.ts';
 import { formatListenAddress, isWildcardHost, type ListenAddress } from '../../lib/net/listen-address.ts';
 
@@ -98,4 +99,24 @@ function reasonOf(error: Error): string {
 function codeOf(error: Error): string {
   if (error instanceof AggregateError && error.errors[0] instanceof Error) return codeOf(error.errors[0]);
   return 'code' in error ? String(error.code) : error.message;
+}
+
+/** Where this machine reaches the API, whatever its public address is. */
+export function listenerUrl({ api_tls_cert: certificate, api_listen: listen }: Config): string {
+  return `${certificate === null ? 'http' : 'https'}://${formatListenAddress(dialled(listen))}`;
+}
+
+/** Processes the items with limited concurrency, and returns the results in the order of the items. */
+export async function mapConcurrently<Item, Result>(
+  items: readonly Item[],
+  task: (item: Item) => Promise<Result>,
+  atOnce = 16,
+): Promise<readonly Result[]> {
+  const results: Result[] = new Array(items.length);
+  let next = 0;
+  const work = async (): Promise<void> => {
+    for (let index = next++; index < items.length; index = next++) results[index] = await task(items[index] as Item);
+  };
+  await Promise.all(Array.from({ length: Math.min(atOnce, items.length) }, work));
+  return results;
 }

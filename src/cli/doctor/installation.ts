@@ -16,3 +16,10 @@ export interface LiveInstallation extends Installation {
   readonly transport: Transport;
   readonly edges: readonly HttpsEdge[];
 }
+
+/** Access to parts that the command may not import: `src/main` wires it. */
+export interface DoctorPorts {
+  nowMs(): number;
+  /** PEM of the internal CAs that can be read here. */
+  internalAuthorities(config: Config): Promise<readonly string[]>;
+}

@@ -1,30 +1,90 @@
+import { PosternApiError } from '../../client/call-errors.ts';
 import { Resources } from '../../client/generated/resources.ts';
 import type { Setting } from '../../client/generated/settings.ts';
-import { PosternApiError } from '../../client/postern-api-error.ts';
 import type { Transport } from '../../client/transport.ts';
 import { isOn, type ParsedFlags } from '../../lib/flags.ts';
-import { ownLogin } from '../../publish/edge-login.ts';
-import { edgeUrl } from '../../publish/edge-url.ts';
-import { listenerPort } from '../../publish/listener-port.ts';
-import { type EdgePlan, planEdge } from '../../publish/plan-edge.ts';
+import type { JsonObject } from '../../lib/json.ts';
+import { shellWord } from '../../lib/text/shell-word.ts';
+import { isOwnLogin, issuerOf, ownLogin } from '../../publish/edge-login.ts';
+import { edgeUrl, listenerPort, redirectUri } from '../../publish/edge-url.ts';
+import { type Current, type EdgePlan, planEdge } from '../../publish/plan-edge.ts';
 import type { WantedEdge } from '../../publish/wanted-edge.ts';
-import { printable } from '../api/cell-text.ts';
-import { openTransport } from '../api/open-transport.ts';
-import { runWithApi } from '../api/run-with-api.ts';
+import { openTransport, runWithApi } from '../api/api-access.ts';
 import { createTextSource, type TextSource } from '../api/text-source.ts';
-import type { Command, CommandContext } from '../command.ts';
-import { API_EXIT_CODES, type CommandSyntax } from '../command-syntax.ts';
-import { painterFor } from '../output/color.ts';
-import { type OutputFormat, outputFlag, outputFormat } from '../output/output-format.ts';
-import { printStructured } from '../output/structured-text.ts';
-import { parseCommand } from '../parse-command.ts';
+import { API_EXIT_CODES, type Command, type CommandContext, type CommandSyntax, parseCommand } from '../command.ts';
+import { printable } from '../output/cell-text.ts';
+import { type OutputFormat, outputFlag, outputFormat, printStructured } from '../output/output-format.ts';
+import { painterFor } from '../output/terminal.ts';
 import { CONNECTION, MESSAGE, switchFlag, textFlag } from '../shared-flags.ts';
-import { GUARD_FLAGS, readGuards } from './edge-guards.ts';
-import { LOGIN_FLAGS, NO_IDENTITY_HOST, type ParsedLogin, parseLogin } from './edge-login.ts';
-import { PEOPLE_FLAGS, parsePeople } from './edge-people.ts';
-import { nextSteps } from './next-steps.ts';
-import { parseSite, parseTarget } from './parse-site.ts';
-import { type Published, publishEdge, readCurrent } from './publish-edge.ts';
+import {
+  GUARD_FLAGS,
+  LOGIN_FLAGS,
+  NO_IDENTITY_HOST,
+  type ParsedLogin,
+  PEOPLE_FLAGS,
+  parseLogin,
+  parsePeople,
+  parseSite,
+  parseTarget,
+  readGuards,
+} from './edge-arguments.ts';
+
+/** What to do now. */
+export function nextSteps(wanted: WantedEdge, plan: Pick<EdgePlan, 'edge' | 'route'>): readonly string[] {
+  const url = edgeUrl(wanted, plan);
+  const isOwn = isOwnLogin(wanted.login, plan.route);
+  const hasLogin = !isOwn && (wanted.login !== null || issuerOf(plan.route) !== null);
+  return [
+    '',
+    `Address:      ${printable(url)}`,
+    ...(hasLogin ? [`Redirect URI: ${redirectUri(url)} (register it at the login provider)`] : []),
+    `Try it:       curl -i ${shellWord(url)}`,
+    'If curl does not trust the certificate: postern ca print > ca.pem, and add --cacert ca.pem',
+  ];
+}
+
+export interface Published {
+  readonly revision: number;
+  readonly results: readonly {
+    readonly body: { readonly id?: string; readonly backend?: { readonly id: string } } | null;
+  }[];
+}
+
+export interface Publishing {
+  readonly message: string;
+  readonly isDryRun: boolean;
+  /** Who remembers what the change makes; absent: nobody. */
+  readonly owner?: JsonObject;
+}
+
+/** Rules about addresses only for a command that names some: the key may not be allowed to read them. */
+export async function readCurrent(
+  transport: Transport,
+  { addresses = [] }: Pick<WantedEdge, 'addresses'> = {},
+): Promise<Current> {
+  const resources = new Resources(transport);
+  const [edges, backends] = await Promise.all([
+    Array.fromAsync(resources.httpsEdges.list()),
+    Array.fromAsync(resources.staticBackends.list()),
+  ]);
+  if (addresses.length === 0) return { edges, backends };
+  const [rules, lists] = await Promise.all([
+    Array.fromAsync(resources.ipPolicyRules.list()),
+    Array.fromAsync(resources.ipPolicyLists.list()),
+  ]);
+  return { edges, backends, addresses: { rules, withLists: lists.map((list) => list.ip_policy.id) } };
+}
+
+/** All operations of the plan in one change. */
+export async function publishEdge(
+  transport: Transport,
+  { operations }: Pick<EdgePlan, 'operations'>,
+  { message, isDryRun, owner }: Publishing,
+): Promise<Published> {
+  const body = { operations, dry_run: isDryRun, message, ...(owner !== undefined && { owner }) };
+  const { text } = await transport.send({ method: 'POST', path: '/changesets', body });
+  return JSON.parse(text) as Published;
+}
 
 const SYNTAX: CommandSyntax = {
   name: 'edge',

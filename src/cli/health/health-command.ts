@@ -1,16 +1,13 @@
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { get as getOverTls } from 'node:https';
-import { networkReason } from '../../client/postern-connection-error.ts';
+import { networkReason } from '../../client/call-errors.ts';
 import type { Config } from '../../config/schema.ts';
 import { get } from '../../lib/http/node-http.ts';
 import { formatListenAddress } from '../../lib/net/listen-address.ts';
-import type { Command } from '../command.ts';
-import { type CommandSyntax, INVALID_USAGE, SETTINGS_EXIT_CODE } from '../command-syntax.ts';
+import { type Command, type CommandSyntax, INVALID_USAGE, parseCommand, SETTINGS_EXIT_CODE } from '../command.ts';
 import { dialled } from '../doctor/dial.ts';
-import { parseCommand } from '../parse-command.ts';
-import { serverSettings } from '../server-settings.ts';
-import { settingsGroup } from '../settings-group.ts';
+import { serverSettings, settingsGroup } from '../server-settings.ts';
 
 const TIMEOUT_MS = 4000;
 const HEALTHY = 200;

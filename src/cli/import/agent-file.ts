@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import { yamlText } from '../../lib/text/yaml/yaml-text.ts';
 import { examineAgentConfig } from '../agent/config/read-agent-config.ts';
-import { nameProblem } from '../agent/config/text-problems.ts';
+import { nameProblem } from '../agent/config/tunnel-rules.ts';
 import { type ImportReport, isUnset } from './import-report.ts';
 
 interface WrittenTunnel {

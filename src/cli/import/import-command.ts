@@ -1,13 +1,76 @@
+import { writeFile } from 'node:fs/promises';
+import { failureCode, whyUnwritable } from '../../lib/error-text.ts';
 import { isOn, usage } from '../../lib/flags.ts';
-import type { Command, CommandContext } from '../command.ts';
-import { type CommandSyntax, INVALID_USAGE } from '../command-syntax.ts';
-import { outputFlag, outputFormat } from '../output/output-format.ts';
-import { parseCommand } from '../parse-command.ts';
+import { type Command, type CommandContext, type CommandSyntax, INVALID_USAGE, parseCommand } from '../command.ts';
+import { printable } from '../output/cell-text.ts';
+import { type OutputFormat, outputFlag, outputFormat, printStructured } from '../output/output-format.ts';
 import { fileFlag, switchFlag } from '../shared-flags.ts';
+import { importErrors } from './errors.ts';
 import { ImportReport } from './import-report.ts';
-import { printReport } from './print-report.ts';
 import { SOURCES, type Source } from './sources.ts';
-import { writeOutput } from './write-output.ts';
+
+export interface PrintedReport {
+  readonly path: string;
+  readonly summary: string;
+  readonly secrets: readonly { readonly place: string; readonly reference: string }[];
+  readonly report: ImportReport;
+  readonly nextStep: string;
+}
+
+/** A configuration that somebody wrote has fewer of anything. */
+const MAX_LINES = 1_000;
+
+/** Names come from another program's file: they must not control the terminal. */
+export async function printReport(
+  { path, summary, secrets, report, nextStep }: PrintedReport,
+  format: OutputFormat,
+  context: CommandContext,
+): Promise<void> {
+  const { dropped, notes } = report;
+  if (format === 'json' || format === 'yaml') {
+    printStructured({ file: path, summary, dropped, notes, secrets }, format, context);
+    return;
+  }
+  const section = <Item>(title: string, items: readonly Item[], lineOf: (item: Item) => string): void => {
+    if (items.length > 0) context.print(title);
+    for (const item of items.slice(0, MAX_LINES)) context.print(`  ${lineOf(item)}`);
+    const more = items.length - MAX_LINES;
+    if (more > 0) context.print(`  ${more} more lines are not shown: -o json prints all of them`);
+  };
+  section(
+    `Not carried over (${dropped.length}):`,
+    dropped,
+    ({ place, why }) => `${printable(place)}: ${printable(why)}`,
+  );
+  section(
+    'Secrets to set before you apply the file:',
+    secrets,
+    ({ place, reference }) => `${reference}  ${printable(place)}`,
+  );
+  section('To do:', notes, printable);
+  context.print(`${path === '-' ? 'Printed' : `Wrote ${path}`}: ${summary}. Next: ${nextStep}`);
+}
+
+/** Writes a new file, readable by its owner only; `-` prints it. An existing file stays, unless it is to be replaced. */
+export async function writeOutput(
+  path: string,
+  text: string,
+  { isForced, context }: { readonly isForced: boolean; readonly context: CommandContext },
+): Promise<void> {
+  if (path === '-') {
+    context.print(text.trimEnd());
+    return;
+  }
+  try {
+    await writeFile(path, text, { flag: isForced ? 'w' : 'wx', mode: 0o600 });
+  } catch (error) {
+    const isThere = failureCode(error) === 'EEXIST';
+    const message = isThere
+      ? `${path} exists: name another file with --file, or replace it with --force`
+      : `cannot write ${path}: ${whyUnwritable(error)}`;
+    throw importErrors.create('ERR_POSTERN_IMPORT_OUTPUT', message);
+  }
+}
 
 const FORMATS = ['table', 'json', 'yaml'] as const;
 

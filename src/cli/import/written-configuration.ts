@@ -1,5 +1,5 @@
-import type { InstallationDocuments } from '../../configuration-file/documents.ts';
-import { validateConfiguration } from '../../configuration-file/validate-configuration.ts';
+import type { InstallationDocuments } from '../../configuration-file/installed-objects.ts';
+import { validateConfiguration } from '../../configuration-file/read-configuration.ts';
 import { writeConfigurationFile } from '../../configuration-file/write-configuration-file.ts';
 import { withParts } from '../../lib/async/missing-part.ts';
 import type { ImportReport } from './import-report.ts';

@@ -64,3 +64,8 @@ function textsIn(value: JsonValue | undefined): readonly string[] {
   const values = Array.isArray(value) ? value : [value];
   return values.filter((each): each is string => typeof each === 'string' && each !== '');
 }
+
+/** An id is a prefix and 27 letters and digits. It is never taken for a name. */
+export function isId(text: string): boolean {
+  return /^[a-z]+_[0-9A-Za-z]{27}$/.test(text);
+}

@@ -2,18 +2,60 @@ import { fillPath } from '../../client/fill-path.ts';
 import type { Transport } from '../../client/transport.ts';
 import { usage } from '../../lib/flags.ts';
 import type { JsonObject } from '../../lib/json.ts';
-import { printable } from '../api/cell-text.ts';
-import { operationList } from '../api/operation-list.ts';
+import { kebab, listItems, resourceName } from '../api/api-resources.ts';
+import { type OperationDescription, operationList } from '../api/operation-list.ts';
 import { sendForAll } from '../api/send-request.ts';
 import type { CommandContext } from '../command.ts';
-import { type Collection, collectionsOf, kindText } from './collections.ts';
-import { isId } from './is-id.ts';
-import { isNamed, type NamedItem, namedItem, namedRoutes } from './named-item.ts';
+import { printable } from '../output/cell-text.ts';
+import { isId, isNamed, type NamedItem, namedItem, namedRoutes } from './named-item.ts';
+
+/** A list of the API whose items have ids. */
+export interface Collection {
+  /** As references name it: `https_edge`. */
+  readonly kind: string;
+  /** With parameters: `/edges/https/{edge_id}/routes`. */
+  readonly path: string;
+  readonly listKey: string;
+  /** Pattern of its ids. */
+  readonly idPattern: string | null;
+  /** Whether its items are created by the API, not by agents or traffic. */
+  readonly isConfigured: boolean;
+  /** Whether the list has the parameter q. */
+  readonly isSearchable: boolean;
+}
+
+export function collectionsOf(operations: readonly OperationDescription[]): readonly Collection[] {
+  const created = new Set(operations.filter(({ verb }) => verb === 'create').map(({ path }) => path));
+  return operations.flatMap((operation): readonly Collection[] => {
+    const list = listItems(operation);
+    if (list === null) return [];
+    const { before_id: cursor } = (operation.query?.properties ?? {}) as Record<string, { readonly pattern?: string }>;
+    return [
+      {
+        kind: singular(resourceName(operation)),
+        path: operation.path,
+        listKey: list.key,
+        idPattern: cursor?.pattern ?? null,
+        isConfigured: cursor !== undefined && created.has(operation.path),
+        isSearchable: operation.query?.properties['q'] !== undefined,
+      },
+    ];
+  });
+}
+
+/** For messages: `HTTPS edge` is `https edge`. */
+function kindText(kind: string): string {
+  return kebab(kind).replaceAll('-', ' ');
+}
+
+function singular(resource: string): string {
+  return resource.endsWith('ies') ? `${resource.slice(0, -3)}y` : resource.replace(/s$/, '');
+}
 
 const MAX_CANDIDATES = 10;
 const PAGE = 100;
 
-export interface FoundRoute {
+interface FoundRoute {
   readonly edgeId: string;
   readonly routeId: string;
 }

@@ -1,11 +1,16 @@
 import type { TSchema } from 'typebox';
+import { PosternApiError, PosternConnectionError } from '../../client/call-errors.ts';
+import { Transport } from '../../client/transport.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
 import { referenceAnnotation } from '../../lib/schema/reference-annotation.ts';
 import { isObjectSchema } from '../../lib/schema/schema-facts.ts';
+import { fetchWith } from '../api/api-fetch.ts';
+import type { ApiKey } from '../api/api-key.ts';
 import type { RequestParts } from '../api/build-request.ts';
 import type { OperationDescription } from '../api/operation-list.ts';
-import { isId } from './is-id.ts';
-import type { Names } from './names.ts';
+import type { CommandContext } from '../command.ts';
+import { isId } from './named-item.ts';
+import { Names } from './names.ts';
 
 /** Whether a request has something that is not an id where an id belongs: only then lists are read. */
 export async function resolveRequest(
@@ -88,4 +93,26 @@ async function resolveReference(value: JsonValue, kinds: readonly string[], name
   if (!isJsonObject(value)) return idOf(value);
   const entries = Object.entries(value).map(async ([name, inner]) => [await idOf(name), inner] as const);
   return Object.fromEntries(await Promise.all(entries)) as JsonObject;
+}
+
+/** For a dry run, which also works without a server: then names stay names. */
+export async function resolvedIfPossible(
+  operation: OperationDescription,
+  parts: RequestParts,
+  { url, apiKey, context }: { readonly url: string; readonly apiKey: ApiKey | null; readonly context: CommandContext },
+): Promise<RequestParts> {
+  const unresolved = parts.path['edge_id'] === '' ? { ...parts, path: { ...parts.path, edge_id: 'EDGE' } } : parts;
+  if (apiKey === null) return unresolved;
+  const transport = new Transport({
+    baseUrl: url,
+    fetch: fetchWith(apiKey),
+    apiKey: apiKey.key,
+    retry: { maxRetries: 0 },
+  });
+  try {
+    return await resolveRequest(operation, parts, new Names(transport, context));
+  } catch (error) {
+    if (!(error instanceof PosternApiError) && !(error instanceof PosternConnectionError)) throw error;
+    return unresolved;
+  }
 }

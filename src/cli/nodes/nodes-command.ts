@@ -1,4 +1,4 @@
-import { listSyntax } from '../api/list-syntax.ts';
+import { listSyntax } from '../api/operation-flags.ts';
 import type { Command } from '../command.ts';
 
 const ABOUT =

@@ -5,13 +5,9 @@ import { type ListenerOwner, listenOnce } from '../../lib/guarded-listeners.ts';
 import { fetchWith } from '../api/api-fetch.ts';
 import { apiUrl, dataDirectory, findApiKey, isOnThisMachine } from '../api/connection.ts';
 import { createTextSource } from '../api/text-source.ts';
-import type { Command, CommandContext } from '../command.ts';
-import { type CommandSyntax, INVALID_USAGE } from '../command-syntax.ts';
-import { parseCommand } from '../parse-command.ts';
+import { type Command, type CommandContext, type CommandSyntax, INVALID_USAGE, parseCommand } from '../command.ts';
 import { API_URL, switchFlag } from '../shared-flags.ts';
-import { administratorLink } from './administrator-link.ts';
-import { browserCommand } from './browser-command.ts';
-import { type SignInLink, signInLink } from './sign-in-link.ts';
+import { administratorLink, browserCommand, type SignInLink, signInLink } from './sign-in-link.ts';
 
 const SYNTAX: CommandSyntax = {
   name: 'open',

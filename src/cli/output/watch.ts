@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Flag, isOn, type ParsedFlags, usage } from '../../lib/flags.ts';
 import type { CommandContext } from '../command.ts';
-import { durationFlag } from '../time-flag.ts';
+import { durationFlag } from '../shared-flags.ts';
 import type { OutputFormat } from './output-format.ts';
-import { appendingView, repaintingView, type WatchView } from './watch-view.ts';
+import { cut } from './styled-text.ts';
+import { terminalWidth } from './terminal.ts';
 
 export const WATCH_FLAGS: readonly Flag[] = [
   { name: 'watch', kind: 'switch', hint: '', description: 'Repeat until interrupted, and show what changes.' },
@@ -20,7 +21,7 @@ const DEFAULT_SECONDS = 2;
 const EVERY = { unit: 'seconds', minimum: 0.1, maximum: 3_600, hasFractions: true } as const;
 const EXIT_UNREACHABLE = 3;
 
-export interface WatchOptions {
+interface WatchOptions {
   readonly everyMs: number;
   readonly format?: OutputFormat;
 }
@@ -76,4 +77,78 @@ export async function watch(
   } finally {
     view.close();
   }
+}
+
+/** Alternate screen without cursor. */
+const ENTER = '\x1b[?1049h\x1b[?25l\x1b[2J';
+const LEAVE = '\x1b[?25h\x1b[?1049l';
+const HOME = '\x1b[H';
+const ERASE_REST_OF_LINE = '\x1b[K';
+const ERASE_BELOW = '\x1b[J';
+const DEFAULT_ROWS = 24;
+/** Colors; other control characters were escaped. */
+const STYLE = /\p{Cc}\[\d+m/gu;
+
+interface WatchView {
+  /** Null keeps the lines of the last round. */
+  show(lines: readonly string[] | null, warnings: readonly string[]): void;
+  close(): void;
+}
+
+/** Repaints the screen. When it closes, the last frame stays on the normal screen. */
+function repaintingView(context: CommandContext): WatchView {
+  let last: readonly string[] = [];
+  let frame: readonly string[] = [];
+  let isOpen = false;
+  return {
+    show: (lines, warnings) => {
+      last = lines ?? last;
+      frame = [...last, ...warnings];
+      const width = terminalWidth(context) ?? Number.POSITIVE_INFINITY;
+      const shown = frame.slice(0, rowsOf(context) - 1).map((line) => fitted(line, width));
+      context.print(
+        `${isOpen ? '' : ENTER}${HOME}${shown.map((line) => `${line}${ERASE_REST_OF_LINE}`).join('\n')}${ERASE_BELOW}`,
+      );
+      isOpen = true;
+    },
+    close: () => {
+      if (!isOpen) return;
+      isOpen = false;
+      context.print(`${LEAVE}${frame.join('\n')}`);
+    },
+  };
+}
+
+/** Prints lines that the previous round did not have; a document is printed whole when it has changed. */
+function appendingView(context: CommandContext, format: OutputFormat): WatchView {
+  let known: ReadonlySet<string> = new Set();
+  let [printed, warned] = ['', ''];
+  return {
+    show: (lines, warnings) => {
+      if (lines !== null && format === 'yaml') {
+        const text = lines.join('\n');
+        if (text !== printed) context.print(`---\n${text}`);
+        printed = text;
+      } else if (lines !== null) {
+        for (const line of lines) if (!known.has(line)) context.print(line);
+        known = new Set(lines);
+      }
+      const text = warnings.join('\n');
+      if (text !== warned && text !== '') context.warn(text);
+      warned = text;
+    },
+    close: () => {},
+  };
+}
+
+/** A line that wraps would push the others down. One with colors is fitted without them. */
+function fitted(line: string, width: number): string {
+  const plain = line.replaceAll(STYLE, '');
+  const short = cut(plain, width);
+  return short === plain ? line : short;
+}
+
+function rowsOf({ env }: CommandContext): number {
+  const rows = Number(env['LINES'] ?? process.stdout.rows);
+  return Number.isInteger(rows) && rows > 1 ? rows : DEFAULT_ROWS;
 }

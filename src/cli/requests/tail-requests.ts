@@ -1,17 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { PosternConnectionError } from '../../client/call-errors.ts';
 import { queryString } from '../../client/fill-path.ts';
-import { PosternConnectionError } from '../../client/postern-connection-error.ts';
 import type { Transport } from '../../client/transport.ts';
 import { isOn, type ParsedFlags, usage } from '../../lib/flags.ts';
-import { printable } from '../api/cell-text.ts';
-import { Retried } from '../api/retried.ts';
-import { terminalWidth } from '../api/terminal-width.ts';
-import { isJsonOutput } from '../changes/output-flag.ts';
+import { Retried } from '../api/connection-text.ts';
 import type { CommandContext } from '../command.ts';
-import { printJson } from '../output/structured-text.ts';
-import { timeFlag } from '../time-flag.ts';
-import { CallerNames, readRequest } from './caller-names.ts';
-import { fittedLine, type ShownRequest, wholeLine } from './request-lines.ts';
+import { printable } from '../output/cell-text.ts';
+import { isJsonOutput, printJson } from '../output/output-format.ts';
+import { terminalWidth } from '../output/terminal.ts';
+import { timeFlag } from '../shared-flags.ts';
+import { CallerNames, fittedLine, readRequest, type ShownRequest, wholeLine } from './request-lines.ts';
 
 const EVERY_MS = 1_000;
 /** Clocks of nodes differ, and a request is listed once it has finished. */

@@ -3,22 +3,25 @@ import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { usage } from '../../lib/flags.ts';
 import { durationText } from '../../lib/text/duration.ts';
-import type { Command, CommandContext } from '../command.ts';
-import { type CommandSyntax, INVALID_USAGE, SETTINGS_EXIT_CODE } from '../command-syntax.ts';
-import { parseCommand } from '../parse-command.ts';
-import { serverSettings } from '../server-settings.ts';
-import { settingsGroup } from '../settings-group.ts';
-import { textFlag } from '../shared-flags.ts';
-import { durationFlag } from '../time-flag.ts';
+import {
+  type Command,
+  type CommandContext,
+  type CommandSyntax,
+  INVALID_USAGE,
+  parseCommand,
+  SETTINGS_EXIT_CODE,
+} from '../command.ts';
+import { serverSettings, settingsGroup } from '../server-settings.ts';
+import { durationFlag, textFlag } from '../shared-flags.ts';
 import {
   controlDirectory,
   DEFAULT_TIMEOUT_SECONDS,
   LONGEST_TIMEOUT_SECONDS,
+  openSockets,
   type RestartReply,
   type RestartRequest,
+  thisProgram,
 } from './control-protocol.ts';
-import { openSockets } from './server-sockets.ts';
-import { thisProgram } from './this-program.ts';
 
 const LOOKS = 20;
 const LOOK_AGAIN_MS = 100;

@@ -1,14 +1,10 @@
 import { queryString } from '../../client/fill-path.ts';
 import { usage } from '../../lib/flags.ts';
-import { printable } from '../api/cell-text.ts';
-import { openTransport } from '../api/open-transport.ts';
-import { runWithApi } from '../api/run-with-api.ts';
-import type { Command } from '../command.ts';
-import { API_EXIT_CODES, type CommandSyntax } from '../command-syntax.ts';
-import { outputFlag, outputFormat } from '../output/output-format.ts';
-import { printTable } from '../output/rows-table.ts';
-import { printJson, printStructured } from '../output/structured-text.ts';
-import { parseCommand } from '../parse-command.ts';
+import { openTransport, runWithApi } from '../api/api-access.ts';
+import { API_EXIT_CODES, type Command, type CommandSyntax, parseCommand } from '../command.ts';
+import { printable } from '../output/cell-text.ts';
+import { outputFlag, outputFormat, printJson, printStructured } from '../output/output-format.ts';
+import { printTable } from '../output/table.ts';
 import { CONNECTION, textFlag } from '../shared-flags.ts';
 
 const SYNTAX: CommandSyntax = {

@@ -5,10 +5,9 @@ import { usage } from '../../lib/flags.ts';
 import { shellWord } from '../../lib/text/shell-word.ts';
 import type { CommandContext } from '../command.ts';
 import { serviceErrors } from './errors.ts';
-import type { ServicePlan } from './service-plan.ts';
+import type { ServicePlan } from './installed-server.ts';
 import type { ServicePorts } from './service-ports.ts';
-import { readEnvironment, withVariable } from './systemd-words.ts';
-import { unitText } from './unit-text.ts';
+import { readEnvironment, unitText, withVariable } from './unit-text.ts';
 
 const SECRET_MODE = 0o600;
 const UNIT_MODE = 0o644;

@@ -1,11 +1,9 @@
 import { settingFlags } from '../../config/setting-flags.ts';
 import { type Flag, usage } from '../../lib/flags.ts';
-import type { Command } from '../command.ts';
-import { type CommandSyntax, INVALID_USAGE, SETTINGS_EXIT_CODE } from '../command-syntax.ts';
-import { parseCommand } from '../parse-command.ts';
+import { type Command, type CommandSyntax, INVALID_USAGE, parseCommand, SETTINGS_EXIT_CODE } from '../command.ts';
 import { fileFlag, switchFlag, textFlag } from '../shared-flags.ts';
 import { installService, uninstallService } from './install-service.ts';
-import { planService } from './service-plan.ts';
+import { planService } from './installed-server.ts';
 import type { ServicePorts } from './service-ports.ts';
 import { type Role, unitText } from './unit-text.ts';
 

@@ -3,15 +3,18 @@ import { dirname, resolve } from 'node:path';
 import type { Config } from '../../config/schema.ts';
 import { isDiskFull, whyUnreadable } from '../../lib/error-text.ts';
 import { isOn, usage } from '../../lib/flags.ts';
-import type { Command, CommandContext } from '../command.ts';
-import { type CommandSyntax, INVALID_USAGE, SETTINGS_EXIT_CODE } from '../command-syntax.ts';
-import { parseCommand } from '../parse-command.ts';
+import {
+  type Command,
+  type CommandContext,
+  type CommandSyntax,
+  INVALID_USAGE,
+  parseCommand,
+  SETTINGS_EXIT_CODE,
+} from '../command.ts';
+import { unwritable } from '../problem-text.ts';
 import { PASSPHRASE_FLAG, readPassphrase } from '../read-passphrase.ts';
-import { serverSettings } from '../server-settings.ts';
-import { settingsGroup } from '../settings-group.ts';
+import { serverSettings, settingsGroup } from '../server-settings.ts';
 import { fileFlag, switchFlag, textFlag } from '../shared-flags.ts';
-import { unwritable } from '../unwritable.ts';
-import type { StorePorts } from './store-ports.ts';
 
 interface Invocation {
   readonly config: Config;
@@ -151,4 +154,43 @@ async function createKey({ config, flags: given, context, ports }: Invocation): 
   context.warn('created an API key; it is shown only once:');
   // Alone on standard output, so that it can be piped into a file or a secret store.
   context.print(token);
+}
+
+/** Operations of the `store` commands, independent of the engine: `src/main` wires them. */
+export interface StorePorts {
+  /** With a passphrase the backup includes the secret key, sealed under it. */
+  backup(config: Config, file: string, passphrase: string | null): Promise<BackupOutcome>;
+  restore(config: Config, file: string, options: RestoreChoices): Promise<RestoreOutcome>;
+  /** Creates a new secret key, or takes the first configured one, and seals everything with it. */
+  rotateKey(config: Config): Promise<RotateOutcome>;
+  /** Returns the token of the new API key. `scopes: null` grants all. */
+  createKey(
+    config: Config,
+    key: { readonly scopes: readonly string[] | null; readonly description: string },
+  ): Promise<string>;
+}
+
+export interface BackupOutcome {
+  readonly records: number;
+  readonly revision: number;
+  readonly keyId: string;
+}
+
+export interface RestoreChoices {
+  readonly replace: boolean;
+  /** Called only if it is needed. */
+  readonly passphrase: () => Promise<string>;
+}
+
+export interface RestoreOutcome {
+  readonly records: number;
+  readonly revision: number;
+  /** Secret keys that the restored store needs to open. */
+  readonly missingKeyIds: readonly string[];
+}
+
+export interface RotateOutcome {
+  readonly keyId: string;
+  readonly resealed: number;
+  readonly droppableKeyIds: readonly string[];
 }

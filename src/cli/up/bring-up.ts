@@ -6,33 +6,47 @@ import type { ParsedFlags } from '../../lib/flags.ts';
 import { peopleText } from '../../publish/people-rules.ts';
 import type { CommandContext } from '../command.ts';
 import { dialled } from '../doctor/dial.ts';
-import { administratorLink } from '../open/administrator-link.ts';
-import { signInLink } from '../open/sign-in-link.ts';
-import { certificateLines } from './certificate-lines.ts';
-import { identityHostFor } from './check-dns.ts';
-import { checkMachine } from './check-machine.ts';
-import { type ConsolePlace, consoleLines } from './console-lines.ts';
-import { consoleSite } from './console-site.ts';
+import { administratorLink, signInLink } from '../open/sign-in-link.ts';
+import { checkMachine, identityHostFor } from './check-machine.ts';
+import { upFailed } from './errors.ts';
 import { checkSecretDestinations } from './found-settings.ts';
-import { withNamedPeople } from './named-people.ts';
+import {
+  type ConsolePlace,
+  consoleLines,
+  consoleSite,
+  type PublishedSite,
+  publishSite,
+  requireTarget,
+  withNamedPeople,
+} from './publish-site.ts';
+import {
+  connectionFlags,
+  factsInEffect,
+  factsOf,
+  isRunning,
+  openServer,
+  readSettings,
+  type ServerFacts,
+  type ShownSettings,
+  serverUrl,
+} from './reach-server.ts';
+import { type StartedServer, startServer } from './start-server.ts';
+import { certificateLines, summaryLines } from './summary-lines.ts';
 import {
   agreedSettings,
+  editedText,
   everywhere,
+  findSettings,
   givenSettings,
+  isOwnNewFile,
+  loadSettings,
   missingSettings,
   type Settings,
+  type SettingsPlace,
   standardSettings,
-} from './plan-settings.ts';
-import { type PublishedSite, publishSite, requireTarget } from './publish-site.ts';
-import { connectionFlags, isRunning, openServer, serverUrl } from './reach-server.ts';
-import { factsInEffect, factsOf, readSettings, type ServerFacts, type ShownSettings } from './server-facts.ts';
-import { findSettings, isOwnNewFile, loadSettings, type SettingsPlace } from './settings-place.ts';
-import { type StartedServer, startServer } from './start-server.ts';
-import { summaryLines } from './summary-lines.ts';
-import { upFailed } from './up-failed.ts';
-import type { UpPorts } from './up-ports.ts';
-import type { WantedUp } from './wanted-up.ts';
-import { editedText, writeSettings } from './write-settings.ts';
+  writeSettings,
+} from './up-settings.ts';
+import type { UpPorts, WantedUp } from './wanted-up.ts';
 
 export interface UpRequest {
   readonly wanted: WantedUp;

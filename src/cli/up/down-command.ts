@@ -1,24 +1,28 @@
+import { PosternApiError } from '../../client/call-errors.ts';
 import { queryString } from '../../client/fill-path.ts';
-import { PosternApiError } from '../../client/postern-api-error.ts';
 import type { Transport } from '../../client/transport.ts';
 import { usage } from '../../lib/flags.ts';
 import { hostOf } from '../../lib/net/split-address.ts';
 import type { Current } from '../../publish/plan-edge.ts';
-import { printable } from '../api/cell-text.ts';
-import { runWithApi } from '../api/run-with-api.ts';
-import type { Command, CommandContext } from '../command.ts';
-import { API_EXIT_CODES, type CommandSyntax, SETTINGS_EXIT_CODE } from '../command-syntax.ts';
-import { printPlanLines } from '../edge/edge-command.ts';
-import { parseSite } from '../edge/parse-site.ts';
-import { publishEdge, readCurrent } from '../edge/publish-edge.ts';
-import { parseCommand } from '../parse-command.ts';
-import { settingsGroup } from '../settings-group.ts';
+import { runWithApi } from '../api/api-access.ts';
+import {
+  API_EXIT_CODES,
+  type Command,
+  type CommandContext,
+  type CommandSyntax,
+  parseCommand,
+  SETTINGS_EXIT_CODE,
+} from '../command.ts';
+import { parseSite } from '../edge/edge-arguments.ts';
+import { printPlanLines, publishEdge, readCurrent } from '../edge/edge-command.ts';
+import { printable } from '../output/cell-text.ts';
+import { settingsGroup } from '../server-settings.ts';
 import { API_KEY_FILE } from '../shared-flags.ts';
+import { upFailed } from './errors.ts';
 import { BACKEND_CLAIM, POLICY_CLAIM, UP_OWNER } from './publish-site.ts';
 import { isRunning, openServer, serverUrl } from './reach-server.ts';
-import { findSettings, loadSettings } from './settings-place.ts';
-import { upFailed } from './up-failed.ts';
-import type { UpPorts } from './up-ports.ts';
+import { findSettings, loadSettings } from './up-settings.ts';
+import type { UpPorts } from './wanted-up.ts';
 
 const SYNTAX: CommandSyntax = {
   name: 'down',

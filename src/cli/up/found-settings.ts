@@ -5,7 +5,7 @@ import type { ApiKey } from '../api/api-key.ts';
 import { DEFAULT_URL, KEY_FILE } from '../api/connection.ts';
 import { askOrRefuse } from '../ask-or-refuse.ts';
 import type { CommandContext } from '../command.ts';
-import type { SettingsPlace } from './settings-place.ts';
+import type { SettingsPlace } from './up-settings.ts';
 
 interface Found {
   readonly place: SettingsPlace;

@@ -1,19 +1,25 @@
 import type { Transport } from '../../client/transport.ts';
+import { ADMINISTRATORS_GROUP } from '../../config/console-settings.ts';
+import type { LoadedConfig } from '../../config/load.ts';
 import { type ParsedFlags, usage } from '../../lib/flags.ts';
 import type { JsonObject } from '../../lib/json.ts';
+import { formatListenAddress, isLoopbackHost, type ListenAddress } from '../../lib/net/listen-address.ts';
+import { emailAddress } from '../../lib/text/email-address.ts';
+import { shellWord } from '../../lib/text/shell-word.ts';
 import { GUARDS, isOwnLogin, otherProtection, ownLogin } from '../../publish/edge-login.ts';
-import type { EdgeOperation } from '../../publish/edge-operation.ts';
 import { edgeUrl } from '../../publish/edge-url.ts';
+import { peopleText } from '../../publish/people-rules.ts';
 import { type Current, type EdgePlan, planEdge } from '../../publish/plan-edge.ts';
-import type { WantedEdge, WantedTarget } from '../../publish/wanted-edge.ts';
-import { printable } from '../api/cell-text.ts';
+import type { EdgeOperation } from '../../publish/plan-parts.ts';
+import type { WantedEdge, WantedPeople, WantedTarget } from '../../publish/wanted-edge.ts';
 import type { CommandContext } from '../command.ts';
-import { printPlanLines } from '../edge/edge-command.ts';
-import { NO_IDENTITY_HOST } from '../edge/edge-login.ts';
-import { publishEdge, readCurrent } from '../edge/publish-edge.ts';
-import { isAgreed } from '../is-agreed.ts';
-import type { ServerFacts, ShownSettings } from './server-facts.ts';
-import { upFailed } from './up-failed.ts';
+import { dialled } from '../doctor/dial.ts';
+import { NO_IDENTITY_HOST } from '../edge/edge-arguments.ts';
+import { printPlanLines, publishEdge, readCurrent } from '../edge/edge-command.ts';
+import { printable } from '../output/cell-text.ts';
+import { isAgreed } from '../shared-flags.ts';
+import { upFailed } from './errors.ts';
+import type { ServerFacts, ShownSettings } from './reach-server.ts';
 import type { WantedUp } from './wanted-up.ts';
 
 /** Owner of what `postern up` makes, and `postern down` removes. */
@@ -23,7 +29,7 @@ export const BACKEND_CLAIM = '/ backend';
 /** The same, of a claimed IP policy. Its rules go with it. */
 export const POLICY_CLAIM = '/ addresses';
 
-export interface Site {
+interface Site {
   readonly wanted: WantedUp;
   /** In effect at the server. */
   readonly settings: ShownSettings;
@@ -120,4 +126,93 @@ function claimsOf(host: string, { operations }: EdgePlan): JsonObject[] {
       ? [{ id: `$\{${index}.id}`, name: nameOf(operation) }]
       : [],
   );
+}
+
+/**
+ * The wish with the people whom the login lets in. A new login without named people admits everybody with an account: the
+ * command says so before it starts anything. On a terminal it offers the owner's address, which --email has: nobody else
+ * would have an account at first. --yes does not name people.
+ */
+export async function withNamedPeople(
+  wanted: WantedUp,
+  parsed: ParsedFlags,
+  context: Pick<CommandContext, 'ask' | 'warn'>,
+): Promise<WantedUp> {
+  if (wanted.login !== 'own' || peopleText(wanted.people) !== null) return wanted;
+  const address = emailAddress(parsed.flags.get('email') ?? '');
+  const email = address?.isPlain === true ? address.text : undefined;
+  if (email !== undefined && context.ask !== undefined) {
+    const answer = await context.ask(printable(`Invite ${email}, and let in nobody else for now? [y/N] `));
+    if (/^y(es)?$/i.test(answer.trim())) return { ...wanted, people: { ...wanted.people, emails: [email] } };
+  }
+  context.warn(
+    printable(
+      `postern: the login lets in everybody with an account of this server, and only those whom you invite get one. To let in named people only, add --allow-email ${email ?? 'ana@example.com'}`,
+    ),
+  );
+  return wanted;
+}
+
+const RULE = /^(?:viewer|operator|admin)=(?<claim>groups|email):(?<value>.+)$/;
+
+/**
+ * The site of the console: the API behind a login at the identity host, for people who have a role. The console asks for
+ * its own login too, and the rest of the API for a key, so a mistake in one of them opens nothing.
+ */
+export function consoleSite(host: string, settings: ShownSettings, { config }: LoadedConfig): WantedUp {
+  const listOf = (name: string): unknown => settings.find((each) => each.name === name)?.value ?? null;
+  const issuer = listOf('console_oidc_issuer') as string | null;
+  if (issuer !== null)
+    throw upFailed(
+      `people log in to the console at ${issuer} (console_oidc_issuer), and --console needs the identity host: unset it, or publish the console with "postern edge" and a login there`,
+    );
+  const address = formatListenAddress(dialled(config.api_listen));
+  return {
+    host,
+    port: null,
+    target: { kind: 'address', address, hasTls: config.api_tls_cert !== null },
+    login: 'own',
+    people: peopleWith((listOf('console_roles') ?? []) as readonly string[]),
+    guards: {},
+    console: null,
+  };
+}
+
+/** The people of the rules, where one rule of a route can name them. Otherwise everybody who logs in reaches the page, which knows the roles. */
+function peopleWith(rules: readonly string[]): WantedPeople {
+  const nobody = { emails: [], emailDomains: [], groups: [] };
+  if (rules.length === 0) return { ...nobody, groups: [ADMINISTRATORS_GROUP] };
+  const read = rules.map((rule) => RULE.exec(rule)?.groups ?? {});
+  const values = read.map(({ value = '' }) => value);
+  if (read.every(({ claim }) => claim === 'groups')) return { ...nobody, groups: values };
+  return read.every(({ claim }) => claim === 'email') ? { ...nobody, emails: values } : nobody;
+}
+
+export interface ConsolePlace {
+  /** The address of the console, with a link that logs in if there is one. */
+  readonly url: string;
+  readonly isLink: boolean;
+  /** What the page of the link asks for; null: nothing. */
+  readonly code: string | null;
+  /** Where the API listens. */
+  readonly listen: ListenAddress;
+  /** A host that leads to this machine. */
+  readonly host: string;
+  /** Address at which the console is published; null: it listens on this machine only. */
+  readonly publicUrl: string | null;
+}
+
+/** How to open the console, here and from another machine. */
+export function consoleLines(
+  { url, isLink, code, listen, host, publicUrl }: ConsolePlace,
+  { env }: Pick<CommandContext, 'env'>,
+): readonly string[] {
+  const asks = code === null ? '' : `, with the code ${code}`;
+  const once = isLink ? ` (logs you in once, within ten minutes${asks})` : '';
+  if (publicUrl !== null) return [publicUrl, `${url}${once}`];
+  if (isLoopbackHost(host)) return [`${url}${once}`];
+  // With sudo, root may not log in from elsewhere.
+  const user = env['SUDO_USER'] || env['USER'] || 'root';
+  const tunnel = `${listen.port}:${formatListenAddress(listen)}`;
+  return [`${url}${once}`, `from another machine, first: ssh -N -L ${tunnel} ${shellWord(`${user}@${host}`)}`];
 }

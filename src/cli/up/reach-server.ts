@@ -1,23 +1,29 @@
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Resources } from '../../client/generated/resources.ts';
+import type { Setting } from '../../client/generated/settings.ts';
 import type { Transport } from '../../client/transport.ts';
+import { decodeSetting } from '../../config/decode.ts';
 import type { LoadedConfig } from '../../config/load.ts';
+import type { Config } from '../../config/schema.ts';
+import { isLoopbackHost, type ListenAddresses } from '../../lib/net/listen-address.ts';
+import { publicPorts } from '../../lib/net/public-ports.ts';
 import { shellWord } from '../../lib/text/shell-word.ts';
-import { CommandTransport } from '../api/command-transport.ts';
+import { CommandTransport } from '../api/api-access.ts';
 import { DEFAULT_URL, dataDirectory, findApiKey, KEY_FILE, trustCas } from '../api/connection.ts';
 import { createTextSource } from '../api/text-source.ts';
 import type { CommandContext } from '../command.ts';
 import { checkReach } from '../doctor/checks/api.ts';
-import type { DoctorPorts } from '../doctor/doctor-ports.ts';
-import { listenerUrl } from '../doctor/listener-url.ts';
+import { listenerUrl } from '../doctor/dial.ts';
+import type { DoctorPorts } from '../doctor/installation.ts';
+import { upFailed } from './errors.ts';
 import { checkKeyDestination } from './found-settings.ts';
-import type { SettingsPlace } from './settings-place.ts';
-import { upFailed } from './up-failed.ts';
+import type { SettingsPlace } from './up-settings.ts';
 
 const START_MS = 120_000;
 const LOOK_AGAIN_MS = 100;
 
-export interface ServerAccess {
+interface ServerAccess {
   readonly place: SettingsPlace;
   readonly loaded: LoadedConfig;
   readonly flags: ReadonlyMap<string, string>;
@@ -89,4 +95,54 @@ export async function connectionFlags(loaded: LoadedConfig, context: CommandCont
     ...(isKnownDirectory ? [] : ['--api-key-file', shellWord(join(resolve(dataDir), KEY_FILE))]),
   ];
   return flags.map((word) => ` ${word}`).join('');
+}
+
+export type ShownSettings = readonly Pick<Setting, 'name' | 'value'>[];
+
+/** What publishing a site depends on. */
+export interface ServerFacts {
+  /** With its port, as in the setting. */
+  readonly identityHost: string | null;
+  readonly isAcmeOn: boolean;
+  /** The port in the addresses of sites. */
+  readonly publicPort: number;
+  /** All that visitors can use; null: nobody knows them before the start. */
+  readonly publicPorts: readonly number[] | null;
+  /** Whether only this machine can reach it. */
+  readonly isLocalOnly: boolean;
+  /** Host of the API's public address; null: it has none. */
+  readonly apiHost: string | null;
+}
+
+type Needed = Pick<Config, 'identity_host' | 'acme' | 'edge_listen' | 'edge_host_ports' | 'api_url'>;
+
+export function factsOf({ identity_host, acme, edge_listen, api_url, edge_host_ports: mapped }: Needed): ServerFacts {
+  const listening = edge_listen.map(({ port }) => port);
+  const ports = publicPorts({ listening, mapped });
+  return {
+    identityHost: identity_host,
+    isAcmeOn: acme === 'on',
+    publicPort: ports[0] ?? edge_listen[0].port,
+    publicPorts: listening.includes(0) ? null : ports,
+    // A port that something in front maps is reached from there.
+    isLocalOnly: mapped.length === 0 && edge_listen.every(({ host }) => isLoopbackHost(host)),
+    apiHost: api_url === null ? null : new URL(api_url).hostname,
+  };
+}
+
+/** The settings of a server that runs. */
+export function readSettings(transport: Transport): Promise<ShownSettings> {
+  return Array.fromAsync(new Resources(transport).settings.list());
+}
+
+export function factsInEffect(settings: ShownSettings): ServerFacts {
+  const shown = (name: string): unknown => settings.find((each) => each.name === name)?.value ?? null;
+  const decoded = (name: string): unknown => decodeSetting(name, shown(name), 'the server');
+  return factsOf({
+    identity_host: shown('identity_host') as string | null,
+    api_url: shown('api_url') as string | null,
+    acme: shown('acme') as Needed['acme'],
+    edge_listen: decoded('edge_listen') as ListenAddresses,
+    edge_host_ports: decoded('edge_host_ports') as Needed['edge_host_ports'],
+  });
 }

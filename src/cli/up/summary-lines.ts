@@ -1,9 +1,14 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isPublicName } from '../../acme/names.ts';
+import type { ManagedCertificate } from '../../client/generated/managed-certificates.ts';
+import { Resources } from '../../client/generated/resources.ts';
+import type { Transport } from '../../client/transport.ts';
 import type { IdentityAddress } from '../../config/identity-settings.ts';
 import { shellWord } from '../../lib/text/shell-word.ts';
 import type { WantedPeople } from '../../publish/wanted-edge.ts';
-import { printable } from '../api/cell-text.ts';
+import { printable } from '../output/cell-text.ts';
 
-export interface Summary {
+interface Summary {
   readonly url: string;
   readonly certificates: readonly string[];
   /** Where people log in for the site; null: nowhere here. */
@@ -44,4 +49,56 @@ export function summaryLines({
     ]);
   for (const [index, line] of console.entries()) rows.push([index === 0 ? 'Console' : '', line]);
   return ['', ...rows.map(([name, text]) => printable(`${name === '' ? '' : `${name}:`}`.padEnd(WIDTH) + text))];
+}
+
+const LOOK_AGAIN_MS = 500;
+const FOR_TRUST = 'Browsers do not trust it: see "postern ca"';
+
+interface Waiting {
+  readonly isAcmeOn: boolean;
+  readonly waitMs: number;
+  readonly print: (line: string) => void;
+}
+
+/** How hosts present themselves, one line each. Waits a while for certificates that are on order. */
+export async function certificateLines(
+  transport: Transport,
+  hosts: readonly string[],
+  { isAcmeOn, waitMs, print }: Waiting,
+): Promise<readonly string[]> {
+  const ordered = isAcmeOn ? hosts.filter(isPublicName) : [];
+  if (ordered.length > 0) print('waiting for the ACME server');
+  const found = await untilSettled(transport, ordered, waitMs);
+  return hosts.map((host) => {
+    if (!ordered.includes(host)) return `${host}: from the internal CA. ${FOR_TRUST}`;
+    return printable(`${host}: ${stateText(found.get(host))}`);
+  });
+}
+
+function stateText(certificate: ManagedCertificate | undefined): string {
+  if (certificate?.status === 'issued')
+    return `from the ACME server, valid until ${certificate.not_after?.slice(0, 10)}`;
+  const job = certificate?.provisioning_job ?? null;
+  const why = job === null || job.msg === '' ? 'the ACME server has not answered yet' : job.msg;
+  const again = job?.retries_at ? `. The next attempt is at ${job.retries_at}` : '';
+  return `from the internal CA until the ACME server issues one: ${why}${again}`;
+}
+
+async function untilSettled(
+  transport: Transport,
+  hosts: readonly string[],
+  waitMs: number,
+): Promise<ReadonlyMap<string, ManagedCertificate>> {
+  const deadlineMs = performance.now() + waitMs;
+  for (;;) {
+    const all = hosts.length === 0 ? [] : await Array.fromAsync(new Resources(transport).managedCertificates.list());
+    const found = new Map(all.map((each) => [each.hostname, each]));
+    if (hosts.every((host) => isSettled(found.get(host))) || performance.now() > deadlineMs) return found;
+    await sleep(LOOK_AGAIN_MS);
+  }
+}
+
+/** The certificate is there, or a reason why it is not. */
+function isSettled(certificate: ManagedCertificate | undefined): boolean {
+  return certificate?.status === 'issued' || (certificate?.provisioning_job?.error_code ?? null) !== null;
 }

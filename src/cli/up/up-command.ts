@@ -1,15 +1,11 @@
 import { flagOf, settingNames, settingOf } from '../../config/schema.ts';
 import { settingFlags } from '../../config/setting-flags.ts';
-import { runWithApi } from '../api/run-with-api.ts';
-import type { Command } from '../command.ts';
-import { API_EXIT_CODES, type CommandSyntax, SETTINGS_EXIT_CODE } from '../command-syntax.ts';
-import { GUARD_FLAGS } from '../edge/edge-guards.ts';
-import { PEOPLE_FLAGS } from '../edge/edge-people.ts';
-import { parseCommand } from '../parse-command.ts';
+import { runWithApi } from '../api/api-access.ts';
+import { API_EXIT_CODES, type Command, type CommandSyntax, parseCommand, SETTINGS_EXIT_CODE } from '../command.ts';
+import { GUARD_FLAGS, PEOPLE_FLAGS } from '../edge/edge-arguments.ts';
 import { API_KEY_FILE, switchFlag, textFlag, YES } from '../shared-flags.ts';
 import { bringUp } from './bring-up.ts';
-import type { UpPorts } from './up-ports.ts';
-import { parseUp } from './wanted-up.ts';
+import { parseUp, type UpPorts } from './wanted-up.ts';
 
 /** Other users of the machine can read flags, and everybody the file: secrets go elsewhere. */
 const PUBLIC_SETTINGS = settingFlags.filter(

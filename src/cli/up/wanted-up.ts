@@ -1,14 +1,15 @@
+import type { AddressRecords } from '../../acme/orders/dns-diagnosis.ts';
 import { isOn, type ParsedFlags, usage } from '../../lib/flags.ts';
 import { peopleText } from '../../publish/people-rules.ts';
 import type { WantedPeople, WantedTarget } from '../../publish/wanted-edge.ts';
 import { createTextSource } from '../api/text-source.ts';
 import type { CommandContext } from '../command.ts';
-import { type Guards, readGuards } from '../edge/edge-guards.ts';
-import { parsePeople } from '../edge/edge-people.ts';
-import { parseSite, parseTarget } from '../edge/parse-site.ts';
+import type { DoctorPorts } from '../doctor/installation.ts';
+import { type Guards, parsePeople, parseSite, parseTarget, readGuards } from '../edge/edge-arguments.ts';
+import type { ServicePorts } from '../service/service-ports.ts';
 
 /** `keep`: no flag says anything about it. */
-export type LoginWish = 'own' | 'none' | 'keep';
+type LoginWish = 'own' | 'none' | 'keep';
 
 /** What the command line of `postern up` says. */
 export interface WantedUp {
@@ -53,4 +54,26 @@ function consoleHost(flags: ReadonlyMap<string, string>, site: string): string |
   if (host === site) throw usage('--console needs a host of its own: --console console.example.com');
   if (flags.has('api-url')) throw usage('--console sets api_url: leave --api-url out');
   return host;
+}
+
+/** The machine and the world around it, as far as `postern up` touches them. */
+export interface UpPorts extends DoctorPorts {
+  readonly service: ServicePorts;
+  /** What DNS and the hosts file say. Rejects if DNS does not answer. */
+  records(host: string): Promise<AddressRecords>;
+  /** Addresses of this machine's interfaces. */
+  ownAddresses(): readonly string[];
+  /** How long to wait for certificates that are on order. */
+  readonly certificateWaitMs: number;
+  /** Runs `postern server` with these arguments in this process. */
+  serve(args: readonly string[], context: CommandContext): ServerHere;
+  /** Replaces the server that runs with this data directory, as `postern restart` does. Resolves to the exit code. */
+  restart(dataDir: string, context: CommandContext): Promise<number>;
+}
+
+interface ServerHere {
+  /** Its exit code. Rejects if it cannot start. */
+  readonly ended: Promise<number>;
+  /** Stops it, and lets the command fail. */
+  stop(): void;
 }

@@ -1,18 +1,87 @@
 import type { Transport } from '../../client/transport.ts';
 import { isOn, type ParsedFlags, usage } from '../../lib/flags.ts';
 import type { JsonObject } from '../../lib/json.ts';
-import { printable } from '../api/cell-text.ts';
-import { openTransport } from '../api/open-transport.ts';
-import { runWithApi } from '../api/run-with-api.ts';
-import type { Command, CommandContext } from '../command.ts';
-import { API_EXIT_CODES, type CommandSyntax } from '../command-syntax.ts';
-import { isAgreed } from '../is-agreed.ts';
-import { outputFlag } from '../output/output-format.ts';
-import { type ParsedCommand, parseCommand } from '../parse-command.ts';
-import { CONNECTION, switchFlag, textFlag, UTC, YES } from '../shared-flags.ts';
-import { findUser } from './find-user.ts';
-import { listUsers } from './list-users.ts';
-import { type Invited, showInvitation } from './show-invitation.ts';
+import { emailAddress } from '../../lib/text/email-address.ts';
+import { openTransport, runWithApi } from '../api/api-access.ts';
+import { sendForAll } from '../api/send-request.ts';
+import {
+  API_EXIT_CODES,
+  type Command,
+  type CommandContext,
+  type CommandSyntax,
+  type ParsedCommand,
+  parseCommand,
+} from '../command.ts';
+import { isId } from '../names/named-item.ts';
+import { printable } from '../output/cell-text.ts';
+import { outputFlag, outputFormat, printStructured } from '../output/output-format.ts';
+import { printTable } from '../output/table.ts';
+import { CONNECTION, isAgreed, switchFlag, textFlag, UTC, YES } from '../shared-flags.ts';
+
+/** The id of a person. By address or id alone: names and descriptions are not unique, and others can choose them. */
+export async function findUser(transport: Transport, person: string): Promise<string> {
+  if (isId(person)) return person;
+  const wanted = emailAddress(person)?.text;
+  const found = (await allUsers(transport)).find(({ email }) => emailAddress(email)?.text === wanted);
+  if (wanted === undefined || found === undefined) {
+    throw usage(`nobody has the address "${printable(person)}": postern users list shows all people`);
+  }
+  return found.id;
+}
+
+export async function listUsers(transport: Transport, parsed: ParsedFlags, context: CommandContext): Promise<number> {
+  const format = outputFormat(parsed.flags);
+  const users = await allUsers(transport);
+  if (format === 'json' || format === 'yaml') printStructured({ user_accounts: users }, format, context);
+  else if (format === 'id') for (const { id } of users) context.print(id);
+  else if (users.length === 0) context.warn('There are no people yet: postern users add EMAIL invites one.');
+  else printTable(users.map(rowOf), context, { isUtc: isOn(parsed, 'utc') });
+  return 0;
+}
+
+/** The fields that commands use. */
+export interface ListedUser extends JsonObject {
+  readonly id: string;
+  readonly email: string;
+  readonly groups: readonly string[];
+}
+
+export async function allUsers(transport: Transport): Promise<readonly ListedUser[]> {
+  const { body } = await sendForAll(transport, { method: 'GET', path: '/user_accounts?limit=100' }, 'user_accounts');
+  return (body?.['user_accounts'] ?? []) as unknown as readonly ListedUser[];
+}
+
+function rowOf({ id, email, name, groups, active, passkey_count, last_login_at }: ListedUser): JsonObject {
+  return {
+    email,
+    name: name ?? '',
+    groups: groups.join(','),
+    active: active ?? null,
+    passkeys: passkey_count ?? 0,
+    last_login: last_login_at ?? null,
+    id,
+  };
+}
+
+export interface Invited {
+  readonly invitation_url: string;
+  readonly invitation_sent_to: string | null;
+}
+
+/** Where the link went; the link itself if it was not mailed, or somebody asks for it. */
+export function showInvitation(
+  who: string,
+  { invitation_url: url, invitation_sent_to: sentTo }: Invited,
+  { isPrinted, context }: { readonly isPrinted: boolean; readonly context: CommandContext },
+): void {
+  if (sentTo !== null) {
+    context.warn(`The invitation is on its way to ${printable(sentTo)}.`);
+    if (!isPrinted) return;
+  } else {
+    context.warn(`Send ${printable(who)} this link. It works once, for the first who opens it:`);
+  }
+  context.print(printable(url));
+}
 
 const PATH = '/user_accounts';
 const PERSON = 'PERSON';

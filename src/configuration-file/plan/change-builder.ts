@@ -1,20 +1,30 @@
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
-import { comparableForm } from '../comparable-form.ts';
-import type { InstalledObject } from '../documents.ts';
 import type { FileConfig, FileObject } from '../file-object.ts';
-import type { FileProblem } from '../file-problem.ts';
-import { quoted } from '../file-problem.ts';
+import { type FileProblem, quoted } from '../format.ts';
+import type { InstalledObject } from '../installed-objects.ts';
 import { baseName } from '../object-names.ts';
 import { type ObjectKind, sectionOf } from '../sections.ts';
-import { type StoredForm, storedForm } from '../stored-form.ts';
-import { creationOrder } from './creation-order.ts';
-import { type ConfigDifference, fieldChanges, type SecretValues, type WantedForm } from './field-changes.ts';
-import type { FieldChange, ObjectChange, PlannedOperation } from './object-change.ts';
-import { operationId, replaceIds, textsIn } from './object-ids.ts';
+import { comparableForm, type StoredForm, storedForm } from '../stored-form.ts';
+import {
+  type ConfigDifference,
+  fieldChanges,
+  moduleFields,
+  redirectedSecrets,
+  type SecretValues,
+  shownFields,
+  type WantedForm,
+  writeValues,
+} from './field-changes.ts';
+import {
+  creationOrder,
+  type FieldChange,
+  type ObjectChange,
+  operationId,
+  type PlannedOperation,
+  replaceIds,
+  textsIn,
+} from './object-change.ts';
 import { type Pair, pairObjects } from './pair-objects.ts';
-import { redirectedSecrets } from './redirected-secrets.ts';
-import { moduleFields, shownFields } from './shown-fields.ts';
-import { writeValues } from './write-values.ts';
 
 interface BuilderInput {
   readonly pairs: readonly Pair[];

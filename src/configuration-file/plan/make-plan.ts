@@ -1,12 +1,11 @@
-import type { InstalledObject } from '../documents.ts';
 import type { FileObject, MissingName } from '../file-object.ts';
-import type { FileProblem } from '../file-problem.ts';
+import type { FileProblem } from '../format.ts';
+import type { InstalledObject } from '../installed-objects.ts';
 import { sections } from '../sections.ts';
 import { ChangeBuilder } from './change-builder.ts';
 import type { SecretValues } from './field-changes.ts';
-import { keepSecrets, type NotGiven } from './keep-secrets.ts';
 import type { ObjectChange, PlannedOperation } from './object-change.ts';
-import { type Pair, pairObjects } from './pair-objects.ts';
+import { keepSecrets, type NotGiven, type Pair, pairObjects } from './pair-objects.ts';
 
 /** What an earlier apply of the owner remembered. */
 export interface Claim {

@@ -1,19 +1,51 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Clock } from '../../lib/clock.ts';
+import type { FastifyRequest } from 'fastify';
+import type { Logger } from 'pino';
+import { type Clock, rfc3339 } from '../../lib/clock.ts';
+import { cookiesWhere } from '../../lib/http/cookie-header.ts';
+import type { JsonObject } from '../../lib/json.ts';
 import { isSameSecret } from '../../lib/text/is-same-secret.ts';
 import { hashToken } from '../../lib/text/token-hash.ts';
 import type { Replica } from '../../replica/replica.ts';
 import {
   CONSOLE_SESSION_KIND,
   type ConsoleSession,
+  endsAtMs,
   isOver,
   type SignedIn,
   sessionDoc,
   sessionOf,
 } from '../../resources/console-session-record.ts';
+import type { Principal } from '../../resources/operation.ts';
 import type { RecordKey, Store } from '../../store/store.ts';
-import { cookieCandidates } from './session-cookie.ts';
+import { isRole, scopesOfRole } from '../roles.ts';
+
+const NAME = 'postern_console';
+/** Several servers on one host share cookies. A sibling host can add those without `__Host-`. */
+const OWN_NAMES = [/^__Host-postern_console(?:_\d{1,5})?$/, /^postern_console(?:_\d{1,5})?$/];
+
+/** Names differ by port: browsers send cookies to all ports of a host, and servers there must not overwrite each other's. */
+function cookieName(origin: URL): string {
+  const port = origin.port === '' ? '' : `_${origin.port}`;
+  return `${origin.protocol === 'https:' ? '__Host-' : ''}${NAME}${port}`;
+}
+
+/** For a page of this origin. `__Host-`: no other host can set or replace it (RFC 6265bis §4.1.3.2). */
+export function sessionCookie(origin: URL, value: string): string {
+  const secure = origin.protocol === 'https:' ? '; Secure' : '';
+  return `${cookieName(origin)}=${value}; Path=/; HttpOnly; SameSite=Strict${secure}`;
+}
+
+export function endedCookie(origin: URL): string {
+  return `${sessionCookie(origin, '')}; Max-Age=0`;
+}
+
+/** Values of all cookies of consoles; only one can match the token. First those that no other host can have set. */
+function cookieCandidates(header: string | undefined): readonly string[] {
+  const lines = header === undefined ? [] : [header];
+  return OWN_NAMES.flatMap((own) => cookiesWhere(lines, ({ name }) => own.test(name))).map(({ value }) => value);
+}
 
 export const TOKEN_HEADER = 'postern-console-token';
 /** How exact `lastUsedAtMs` is: every use would be a write. */
@@ -22,7 +54,7 @@ const TOUCH_AFTER_MS = 5 * 60_000;
 const MAX_PER_OWNER = 100;
 const MAX_USER_AGENT = 256;
 
-export interface ConsoleSessionsOptions {
+interface ConsoleSessionsOptions {
   readonly store: Pick<Store, 'commit'>;
   readonly replica: Pick<Replica, 'get' | 'all'>;
   readonly clock: Clock;
@@ -173,4 +205,44 @@ function ownerOf(who: SignedIn): string {
 
 function isSecret(given: string, hash: string): boolean {
   return isSameSecret(hashToken(given), hash);
+}
+
+/** Starts a new session for every login: the cookie that the browser had before is invalid afterwards. */
+export function startSession(
+  sessions: ConsoleSessions,
+  logger: Pick<Logger, 'info'>,
+): (request: FastifyRequest, who: SignedIn) => Promise<StartedSession> {
+  return async (request, who) => {
+    const previous = sessions.ofCookie(request.headers.cookie, () => true);
+    const userAgent = request.headers['user-agent'] ?? '';
+    const started = await sessions.start(who, { address: request.ip, userAgent });
+    if (previous !== null) await sessions.end(previous.id);
+    const { id } = started.session;
+    logger.info({ session_id: id, kind: who.kind, address: request.ip }, 'logged in to the console');
+    return started;
+  };
+}
+
+/** Who acts in a session, and with which scopes. `all`: every scope that an API key can have. */
+export function principalOf({ id, who }: ConsoleSession, all: readonly string[]): Principal {
+  if (who.kind === 'key') return { apiKeyId: who.apiKeyId, scopes: who.scopes };
+  if (who.kind === 'local') return { apiKeyId: who.name, scopes: who.scopes };
+  return {
+    apiKeyId: id,
+    person: who.name,
+    identity: { issuer: who.issuer, subject: who.subject },
+    scopes: isRole(who.role) ? scopesOfRole(who.role, all) : [],
+  };
+}
+
+/** What the page learns about its session. */
+export function sessionView(session: ConsoleSession, all: readonly string[]): JsonObject {
+  const { who } = session;
+  return {
+    id: session.id,
+    expires_at: rfc3339(endsAtMs(session)),
+    who: { name: who.name, kind: who.kind },
+    scopes: principalOf(session, all).scopes,
+    ...(who.kind === 'person' && { role: who.role }),
+  };
 }

@@ -2,41 +2,131 @@ import type { TObject } from 'typebox';
 import { KeyedMutex } from '../../lib/async/keyed-mutex.ts';
 import { TimeSlice } from '../../lib/async/slice-lane.ts';
 import { PosternError } from '../../lib/errors.ts';
-import type { JsonObject, JsonValue } from '../../lib/json.ts';
-import type { ChangesetsPort } from '../../resources/documents-ports.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
+import { type BodyDecoder, createDecoder } from '../../lib/schema/decode-body.ts';
 import { refuseWithout } from '../../resources/errors.ts';
 import type { OperationRequest, OperationResult, Principal } from '../../resources/operation.ts';
+import type { ChangesetsPort } from '../../resources/ports.ts';
 import type { ResourcePorts } from '../../resources/registry.ts';
 import { PENDING_CHANGE, type PendingChange, pendingChange } from '../../store/pending-change.ts';
 import type { CommitResult } from '../../store/store.ts';
-import { API_LANE } from '../api-lane.ts';
-import { rememberedKinds } from '../authorize.ts';
-import { writtenRecord } from '../commit-with-retries.ts';
-import { pendingForm } from '../confirmation/pending-form.ts';
+import { keyExpectation, rememberedKinds } from '../authorize.ts';
+import { noteOf, writtenRecord } from '../commits.ts';
+import { pendingForm } from '../confirmation/pending-change.ts';
 import { Documents } from '../documents.ts';
 import type { DocumentsContext } from '../documents-context.ts';
 import { documentErrors, invalidBody } from '../errors.ts';
-import { noteOf } from '../history/change-note.ts';
-import { keyExpectation } from '../key-expectation.ts';
-import { longAnswer } from '../long-answer.ts';
+import { API_LANE, longAnswer } from '../long-answer.ts';
+import { checkIds, withoutAddedFields } from '../path-and-body.ts';
 import { refusalError } from '../refusal-error.ts';
 import { canReadSecrets, canWrite, requireScopes, scopesNeeded } from '../scopes.ts';
-import { withoutAddedFields } from '../unwrap-body.ts';
 import { secretRouteKinds } from '../upstream-secrets.ts';
-import { checkIds } from '../well-formed-ids.ts';
-import { changesetDecoder } from './decode-changeset.ts';
-import { resolveBody, resolvePath } from './earlier-results.ts';
-import { claimsOf, type Ownership, ownershipPuts } from './ownership.ts';
+import { claimsOf, type Ownership, ownershipPuts, resolveBody, resolvePath } from './ownership.ts';
 import { StagedCommits } from './staged-commits.ts';
 import type { WriteOperations } from './write-operation.ts';
 
-export interface ChangesetOperation {
+type List = readonly JsonValue[];
+
+const ITEMS_PER_STEP = 100;
+
+/** The body of a request by the names of this program. The schema checks its lists in slices. */
+function changesetDecoder(schema: TObject): (body: JsonObject) => Promise<Changeset> {
+  const decoder = createDecoder(schema);
+  const { maxItems = 0 } = schema.properties['operations'] as { maxItems?: number };
+  return (body) => decodeChangeset(body, decoder, maxItems);
+}
+
+async function decodeChangeset(body: JsonObject, decoder: BodyDecoder, maxItems: number): Promise<Changeset> {
+  const operations = listIn(body, 'operations', '/operations', maxItems);
+  const claims = isJsonObject(body['owner']) ? listIn(body['owner'], 'claims', '/owner/claims', maxItems) : [];
+  // Finds every problem except those in the rest of the two lists.
+  const head = decoded(decoder, withFirstItems(body));
+  const {
+    expected_revision: expectedRevision = null,
+    dry_run: isDryRun = false,
+    message = '',
+    confirm_within: confirmWithin,
+  } = head;
+  const owner = (head['owner'] ?? null) as JsonObject | null;
+  return {
+    operations: await inSteps(operations, (items, at) => operationsOf(decoder, items, at)),
+    expectedRevision: expectedRevision as number | null,
+    isDryRun: isDryRun as boolean,
+    message: message as string,
+    confirmWithinMs: confirmWithin === undefined ? null : confirmWithinMs(confirmWithin as string),
+    ownership: owner && {
+      name: owner['name'] as string,
+      claims: await inSteps(claims, (items, at) => decodedClaims(decoder, owner, items, at)),
+      isTakeOver: owner['take_over'] === true,
+    },
+  };
+}
+
+/** Anything but a list is left to the schema. */
+function listIn(object: JsonObject, name: string, path: string, maxItems: number): List {
+  const value = object[name];
+  if (!Array.isArray(value)) return [];
+  if (value.length <= maxItems) return value;
+  throw invalidBody([{ path, message: `must not have more than ${maxItems} items` }]);
+}
+
+function withFirstItems(body: JsonObject): JsonObject {
+  const { operations, owner } = body;
+  const first = (list: JsonValue | undefined): JsonValue | undefined =>
+    Array.isArray(list) ? list.slice(0, ITEMS_PER_STEP) : list;
+  return {
+    ...body,
+    ...(operations !== undefined && { operations: first(operations) as JsonValue }),
+    ...(isJsonObject(owner) &&
+      owner['claims'] !== undefined && { owner: { ...owner, claims: first(owner['claims']) as JsonValue } }),
+  };
+}
+
+async function inSteps<Item>(
+  list: List,
+  decodeItems: (items: List, at: number) => readonly Item[],
+): Promise<readonly Item[]> {
+  const all: Item[] = [];
+  const slice = new TimeSlice(API_LANE);
+  for (let at = 0; at < list.length; at += ITEMS_PER_STEP) {
+    all.push(...decodeItems(list.slice(at, at + ITEMS_PER_STEP), at));
+    if (slice.isOver) await slice.next();
+  }
+  return all;
+}
+
+function operationsOf(decoder: BodyDecoder, items: List, at: number): readonly ChangesetOperation[] {
+  const { operations } = decoded(decoder, { operations: items }, '/operations', at);
+  const given = operations as unknown as readonly { method: string; path: string; body?: JsonObject | null }[];
+  return given.map((operation) => ({ ...operation, body: operation.body ?? {} }));
+}
+
+function decodedClaims(decoder: BodyDecoder, owner: JsonObject, items: List, at: number): Ownership['claims'] {
+  const body = { operations: [], owner: { ...owner, claims: items } };
+  return (decoded(decoder, body, '/owner/claims', at)['owner'] as unknown as Ownership).claims;
+}
+
+/** Problems with items of the list at `path` name their place in the whole list, of which `offset` were left out. */
+function decoded(decoder: BodyDecoder, body: JsonObject, path = '', offset = 0): JsonObject {
+  const result = decoder.decode(body);
+  if (result.ok) return result.value;
+  throw invalidBody(
+    result.problems.map((problem) => {
+      const [, index, rest] = /^\/(\d+)(.*)$/s.exec(problem.path.slice(path.length)) ?? [];
+      return index === undefined || path === ''
+        ? problem
+        : { ...problem, path: `${path}/${Number(index) + offset}${rest ?? ''}` };
+    }),
+  );
+}
+
+interface ChangesetOperation {
   readonly method: string;
   readonly path: string;
   readonly body: JsonObject;
 }
 
-export interface Changeset {
+interface Changeset {
   readonly operations: readonly ChangesetOperation[];
   readonly expectedRevision: number | null;
   readonly isDryRun: boolean;
@@ -46,7 +136,7 @@ export interface Changeset {
   readonly ownership: Ownership | null;
 }
 
-export interface ChangesetOutcome {
+interface ChangesetOutcome {
   readonly revision: number;
   readonly results: readonly OperationOutcome[];
   /** The change waits for its confirmation. */
@@ -281,4 +371,14 @@ function ofOperation(error: unknown, index: number): unknown {
 function withoutTokens(body: JsonObject | null, shownOnce: readonly string[]): JsonObject | null {
   if (body === null || shownOnce.length === 0) return body;
   return { ...body, ...Object.fromEntries(shownOnce.map((name) => [name, null])) };
+}
+
+const UNIT_MS = { s: 1_000, m: 60_000, h: 3_600_000 } as const;
+const MAX_MS = 24 * UNIT_MS.h;
+
+/** Milliseconds of a duration such as "90s", "5m" or "1h". Its schema has checked the form. */
+function confirmWithinMs(text: string): number {
+  const ms = Number(text.slice(0, -1)) * UNIT_MS[text.slice(-1) as keyof typeof UNIT_MS];
+  if (ms >= UNIT_MS.s && ms <= MAX_MS) return ms;
+  throw invalidBody([{ path: '/confirm_within', message: 'must be from "1s" to "24h"' }]);
 }

@@ -1,11 +1,128 @@
 import { PosternError } from '../../lib/errors.ts';
+import type { JsonObject } from '../../lib/json.ts';
 import type { Replica } from '../../replica/replica.ts';
-import type { PendingChange } from '../../store/pending-change.ts';
-import type { CommitResult, HistoryStore } from '../../store/store.ts';
+import type { Principal } from '../../resources/operation.ts';
+import { PENDING_CHANGE, type PendingChange, type Settlement } from '../../store/pending-change.ts';
+import type { ChangeNote, CommitResult, HistoryEntry, HistoryStore, RecordKey } from '../../store/store.ts';
+import { type Catalog, documentForm } from '../catalog.ts';
 import type { DocumentsContext } from '../documents-context.ts';
-import { endedByRevocation, revocableKinds } from './ended-by-revocation.ts';
-import { pendingNow } from './pending-form.ts';
-import { endWithoutRevert, revert } from './revert.ts';
+import { planRestore } from '../history/undo.ts';
+import { hasScope, scopeOf } from '../scopes.ts';
+import { withOwners } from './confirm.ts';
+import { pendingNow } from './pending-change.ts';
+
+/** Its resource imports documents. */
+const API_KEY_KIND = 'api_key';
+
+interface Waiting {
+  readonly entry: HistoryEntry;
+  readonly released: readonly RecordKey[];
+  readonly author: JsonObject | null;
+}
+
+/** Kinds of documents that can be revoked, those with rights of their own. */
+function revocableKinds({ compiled }: Catalog): ReadonlySet<string> {
+  const resources = [...compiled.values()].map(({ resource }) => resource);
+  return new Set(resources.filter((resource) => resource.isRevocation !== undefined).map(({ kind }) => kind));
+}
+
+/** Why a pending change ends before its time, or null. Its author answers for it, and somebody must be able to revert it. */
+function endedByRevocation(
+  { entry, released, author }: Waiting,
+  context: Pick<DocumentsContext, 'catalog' | 'replica'>,
+): string | null {
+  const { catalog } = context;
+  const isReleased = ({ kind, id }: RecordKey): boolean => released.some((key) => key.kind === kind && key.id === id);
+  const documents = entry.items.filter(({ kind }) => !catalog.derivedKinds.has(kind));
+  if (documents.every(isReleased)) return 'all that it changed was revoked';
+  const id = author?.['kind'] === 'api_key' ? (author['id'] as string) : '';
+  const own = documents.find((item) => item.kind === API_KEY_KIND && item.id === id);
+  // What the change itself did to the key of its author is part of the trial.
+  if (id === '' || (own !== undefined && !isReleased(own))) return null;
+  const key = context.replica.get(API_KEY_KIND, id);
+  if (key === undefined) return `the API key that made it, ${id}, was deleted`;
+  const scopes = key.doc['scopes'] as readonly string[];
+  const kinds = new Set(documents.filter((item) => !isReleased(item)).map(({ kind }) => kind));
+  for (const kind of kinds) {
+    const form = documentForm(catalog, kind);
+    const scope = form === null ? '*' : scopeOf('POST', form.path);
+    if (!hasScope({ apiKeyId: id, scopes }, scope)) return `the API key that made it, ${id}, lost the scope "${scope}"`;
+  }
+  return null;
+}
+
+/**
+ * The server itself: there is nobody to ask. The revert gives nobody anything new, because the store holds whatever
+ * decides about the restored documents as it was (docs/internals/decisions/0051).
+ */
+const SERVER: Principal = { apiKeyId: '', scopes: ['*'] };
+
+const MAX_NAMED = 10;
+
+/** When a change is taken back, and what of it. */
+interface Reverted {
+  readonly entry: HistoryEntry;
+  /** Revoked while the change waited: they stay as they are. */
+  readonly released: readonly RecordKey[];
+  /** Before its time is over, for this reason. */
+  readonly early: string | null;
+}
+
+/** Takes back a change that nobody confirmed in time. The store decides whether it is still to be done. */
+async function revert(what: Reverted, context: DocumentsContext): Promise<CommitResult> {
+  const first = await commitRevert(what, context);
+  if (first.ok || first.reason !== 'last_one') return first;
+  // The change made the last API key with all scopes: it stays, or nobody could manage the server.
+  const { entry } = what;
+  const kept = entry.items.filter(
+    ({ kind }) => context.catalog.compiled.get(kind)?.resource.keepAtLeastOne === undefined,
+  );
+  return commitRevert({ ...what, entry: { ...entry, items: kept } }, context);
+}
+
+/** Ends the wait of a change that cannot be reverted, so that other writes and changes go on. The change stays. */
+function endWithoutRevert(revision: number, why: string, { store }: DocumentsContext): Promise<CommitResult> {
+  return store.commit({
+    deletes: [PENDING_CHANGE],
+    settles: { revision, as: 'reverted' },
+    note: noteOfRevert(`revision ${revision} was not confirmed in time, and could not be reverted: ${why}`),
+  });
+}
+
+async function commitRevert({ entry, released, early }: Reverted, context: DocumentsContext): Promise<CommitResult> {
+  const { revision } = entry;
+  const { writeSet, afterwards, skipped } = await planRestore(entry, {
+    isForced: true,
+    isRevert: true,
+    released,
+    principal: SERVER,
+    context,
+  });
+  const settles: Settlement = { revision, as: early === null ? 'reverted' : 'withdrawn' };
+  const why = early ?? 'nobody confirmed it in time';
+  const result = await context.store.commit({
+    ...withOwners(writeSet, pendingNow(context), revision),
+    deletes: [...(writeSet.deletes ?? []), PENDING_CHANGE],
+    settles,
+    note: noteOfRevert(`revert of revision ${revision}: ${why}${leftAlone(skipped)}`),
+  });
+  if (!result.ok) return result;
+  await context.served(result.revision);
+  for (const task of afterwards) await task();
+  return result;
+}
+
+function leftAlone(skipped: readonly RecordKey[]): string {
+  if (skipped.length === 0) return '';
+  const named = skipped.slice(0, MAX_NAMED).map(({ id }) => id);
+  const more = skipped.length > MAX_NAMED ? ` and ${skipped.length - MAX_NAMED} more` : '';
+  return `. Revoked, and left alone: ${named.join(', ')}${more}`;
+}
+
+function noteOfRevert(message: string): ChangeNote {
+  const author = { kind: 'server', id: '', address: null, operation_id: 'changes.revert', via: 'revert' };
+  return { author, message };
+}
 
 /** At most this long until it looks again: clocks jump, and machines sleep. */
 const LOOK_AGAIN_MS = 500;
@@ -13,7 +130,7 @@ const RETRY_MS = 2_000;
 /** A revert that fails this often for the same reason never succeeds, and nobody could change the documents. */
 const MAX_FAILURES = 3;
 
-export interface RevertLog {
+interface RevertLog {
   reverted(revision: number, by: number): void;
   failed(revision: number, error: unknown): void;
   /** The change stays, and waits no longer. */

@@ -1,8 +1,8 @@
 import type { ASTNode } from '@marcbachmann/cel-js';
+import type { TSchema } from 'typebox';
+import { isObjectSchema } from '../../lib/schema/schema-facts.ts';
 import { didYouMean } from '../../lib/text/near-match.ts';
-import { durationMs } from './duration-ms.ts';
-import { type Known, memberNames, memberOf, type ScalarType, scalarType } from './field-schema.ts';
-import { invalidFilter } from './invalid-filter.ts';
+import { resourceErrors } from '../../resources/errors.ts';
 
 const COMPARISONS = new Set(['==', '!=', '<', '<=', '>', '>=']);
 const TEXT_METHODS = new Set(['startsWith', 'endsWith', 'contains']);
@@ -176,4 +176,67 @@ function indexOf(member: ASTNode): string | number {
   if (typeof value === 'string') return value;
   if (typeof value === 'bigint') return Number(value);
   throw invalidFilter('must be a text or a whole number', member);
+}
+
+interface Keywords {
+  readonly type?: string;
+  readonly anyOf?: readonly TSchema[];
+  readonly items?: TSchema;
+}
+
+/** What is known about the value at a place of a document: its schema, or nothing. */
+export type Known = TSchema | null;
+
+/** The schema of a member; `unknown` if the document never has it. */
+function memberOf(known: Known, name: string | number): Known | 'unknown' {
+  const schema = withoutNull(known);
+  if (schema === null) return null;
+  if (typeof name === 'number') return (schema as Keywords).items ?? null;
+  if (!isObjectSchema(schema) || Object.keys(schema.properties).length === 0) return null;
+  return Object.hasOwn(schema.properties, name) ? (schema.properties[name] as TSchema) : 'unknown';
+}
+
+function memberNames(known: Known): readonly string[] {
+  const schema = withoutNull(known);
+  return schema !== null && isObjectSchema(schema) ? Object.keys(schema.properties) : [];
+}
+
+type ScalarType = 'string' | 'number' | 'boolean';
+
+/** The type of a scalar; null if it is not one, or may be of several types. */
+function scalarType(known: Known): ScalarType | null {
+  const { type, enum: values } = (withoutNull(known) ?? {}) as Keywords & { readonly enum?: readonly unknown[] };
+  if (type === 'integer' || type === 'number') return 'number';
+  if (type === 'string' || type === 'boolean') return type;
+  return values?.every((value) => typeof value === 'string') === true ? 'string' : null;
+}
+
+function withoutNull(known: Known): Known {
+  const options = (known as Keywords | null)?.anyOf;
+  if (options === undefined) return known;
+  const others = options.filter((option) => (option as Keywords).type !== 'null');
+  return others.length === 1 ? (others[0] ?? null) : null;
+}
+
+const UNIT_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };
+
+/** Milliseconds of a duration such as "90s", "12h" or "7d"; null unless it is one. */
+export function durationMs(text: string): number | null {
+  const [, count, unit = ''] = /^(\d{1,6})([smhdw])$/.exec(text) ?? [];
+  return count === undefined ? null : Number(count) * (UNIT_MS[unit] ?? 0);
+}
+
+const PAGE = 'docs/reference/filters.md';
+
+/** `at`: a node of the expression, or a range in it. */
+export function invalidFilter(
+  problem: string,
+  at: { readonly start?: number; readonly pos?: number } | undefined,
+): Error {
+  const position = String((at?.start ?? at?.pos ?? 0) + 1);
+  return resourceErrors.create(
+    'ERR_POSTERN_INVALID_QUERY',
+    `filter: character ${position}: ${problem}${/[.]$/.test(problem) ? '' : '.'} ${PAGE} describes filters`,
+    { details: { parameter: 'filter', position } },
+  );
 }

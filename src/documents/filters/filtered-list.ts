@@ -1,14 +1,15 @@
-import Type, { type TObject, type TOptional, type TSchema, type TString } from 'typebox';
+import type { TObject, TOptional, TSchema, TString } from 'typebox';
+import Type from 'typebox';
 import { TimeSlice } from '../../lib/async/slice-lane.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import { resourceErrors } from '../../resources/errors.ts';
 import type { Operation, OperationRequest, OperationResult } from '../../resources/operation.ts';
-import type { SharedPorts } from '../../resources/shared-ports.ts';
-import { API_LANE } from '../api-lane.ts';
-import { longAnswer } from '../long-answer.ts';
-import { compileFilter, type ItemFilter } from './compile-filter.ts';
+import type { SharedPorts } from '../../resources/ports.ts';
+import type { ResourcePorts } from '../../resources/registry.ts';
+import { API_LANE, longAnswer } from '../long-answer.ts';
+import { requireScopes } from '../scopes.ts';
 import { FirstInOrder } from './first-in-order.ts';
-import { type TextsOfId, textFilter } from './text-filter.ts';
+import { compileFilter, type ItemFilter, type TextsOfId, textFilter } from './item-filter.ts';
 
 const MAX_FILTER_LENGTH = 1_024;
 const PAGE_SIZE = 100;
@@ -249,3 +250,23 @@ function listIn(schema: TObject): readonly [string, { readonly items: TSchema }]
   if (first === undefined) throw new Error('a list operation without a list in its response');
   return first as [string, { items: TSchema }];
 }
+
+const HOUR_MS = 3_600_000;
+/** As many as each node counts. */
+const MAX_ROUTES = 500;
+
+/** Requests and errors of the last hour, of all nodes, by the edge whose routes they took. */
+export const trafficFigures: ListFigures<Pick<ResourcePorts, 'traffic' | 'clock'>> = {
+  names: ['requests', 'errors'],
+  description: `Beside the fields: "requests" and "errors" of the last hour, as GET /series/routes counts them for the ${MAX_ROUTES} busiest routes, with the scope series:read.`,
+  of: async (name, { principal }: OperationRequest, { traffic, clock }) => {
+    requireScopes(principal, ['series:read']);
+    const { routes } = await traffic.routes(clock.nowMs() - HOUR_MS, MAX_ROUTES);
+    const sums = new Map<string, number>();
+    for (const route of routes) {
+      const figure = name === 'requests' ? route.requests : route.errors;
+      sums.set(route.edgeId, (sums.get(route.edgeId) ?? 0) + figure);
+    }
+    return sums;
+  },
+};

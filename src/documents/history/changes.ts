@@ -3,9 +3,9 @@ import { rfc3339 } from '../../lib/clock.ts';
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import type { RecordReader } from '../../replica/record-reader.ts';
 import { keyName } from '../../resources/console-session-record.ts';
-import type { ChangesPort } from '../../resources/documents-ports.ts';
 import { refuseWithout, resourceErrors } from '../../resources/errors.ts';
 import type { OperationRequest, OperationResult, Principal } from '../../resources/operation.ts';
+import type { ChangesPort } from '../../resources/ports.ts';
 import type {
   HistoryDocument,
   HistoryEntry,
@@ -17,20 +17,17 @@ import type {
   RecordKey,
   StoredRecord,
 } from '../../store/store.ts';
-import { API_LANE } from '../api-lane.ts';
-import { ownerIdOf } from '../compiled.ts';
-import { confirmChange } from '../confirmation/confirm.ts';
-import { pendingForm, pendingNow } from '../confirmation/pending-form.ts';
-import { withdrawChange } from '../confirmation/withdraw.ts';
+import { keyExpectation } from '../authorize.ts';
+import { type DocumentForm, documentForm, ownerIdOf } from '../catalog.ts';
+import { noteOf } from '../commits.ts';
+import { confirmChange, withdrawChange } from '../confirmation/confirm.ts';
+import { pendingForm, pendingNow } from '../confirmation/pending-change.ts';
 import type { DocumentsContext } from '../documents-context.ts';
-import { keyExpectation } from '../key-expectation.ts';
-import { longAnswer } from '../long-answer.ts';
+import { API_LANE, longAnswer } from '../long-answer.ts';
 import { refusalError } from '../refusal-error.ts';
 import type { View } from '../renderer.ts';
 import { hasScope, scopeOf } from '../scopes.ts';
-import { titleOf } from '../search/searched-texts.ts';
-import { noteOf } from './change-note.ts';
-import { type DocumentForm, documentForm } from './document-form.ts';
+import { titleOf } from '../search.ts';
 import type { HistoryChain } from './history-chain.ts';
 import { authorizeKept, cannotUndo, planUndo } from './undo.ts';
 

@@ -1,9 +1,31 @@
-import { randomBytes } from 'node:crypto';
+import { createHmac, randomBytes } from 'node:crypto';
+import { canonicalJson, type JsonValue } from '../../lib/json.ts';
 import { isSameSecret } from '../../lib/text/is-same-secret.ts';
 import { addSealedRecord } from '../../replica/add-sealed-record.ts';
 import type { Replica } from '../../replica/replica.ts';
-import type { HistoryLink, Store } from '../../store/store.ts';
-import { chainLink } from './chain-link.ts';
+import type { HistoryDocument, HistoryLink, LinkableEntry, Store } from '../../store/store.ts';
+
+/**
+ * The link of an entry: it authenticates the entry's plain content and the link before it. So nobody without the key can
+ * change, remove or insert an entry without breaking every later link; and sealing secrets under another key breaks none.
+ */
+async function chainLink(key: string, previous: string, entry: LinkableEntry): Promise<string> {
+  const { revision, atMs, note } = entry;
+  const head = canonicalJson([previous, revision, atMs, note.author, note.message]);
+  const hmac = createHmac('sha256', key).update(head.slice(0, -1)).update(',[');
+  let separator = '';
+  for await (const page of entry.pages()) {
+    for (const { kind, id, before, after } of page) {
+      hmac.update(`${separator}${canonicalJson([kind, id, plain(before), plain(after)])}`);
+      separator = ',';
+    }
+  }
+  return hmac.update(']]').digest('hex');
+}
+
+function plain(document: HistoryDocument | null): JsonValue {
+  return document === null ? null : [document.parent, document.doc, document.secrets && { ...document.secrets }];
+}
 
 /** The key that links entries: a record of its own, so that it outlives rotations of the secret key. */
 const KEY_KIND = 'history_key';
@@ -12,7 +34,7 @@ const KEY_FIELD = '/key';
 const ENTRIES_PER_PAGE = 250;
 const LINK_AFTER_MS = 200;
 
-export interface Verification {
+interface Verification {
   readonly isIntact: boolean;
   readonly checked: number;
   /** The newest entries are linked a moment after their change. */

@@ -11,27 +11,26 @@ import type {
   RecordKey,
   StoredRecord,
 } from '../../store/store.ts';
-import { API_LANE } from '../api-lane.ts';
 import { authorize, authorizeChange, type Change } from '../authorize.ts';
+import { type DocumentForm, documentForm, ownerIdOf } from '../catalog.ts';
 import { changeEvent } from '../change-events.ts';
-import { ownerIdOf } from '../compiled.ts';
 import type { DocumentsContext } from '../documents-context.ts';
-import { endedBy } from '../ended-by.ts';
 import { documentErrors } from '../errors.ts';
-import { touchedParent } from '../parent-of.ts';
+import { API_LANE } from '../long-answer.ts';
 import {
   configOf,
   deletionOf,
+  endedBy,
   extraOf,
   modulePut,
   type PlacedPut,
   type PlacedWriteSet,
   resourcePut,
+  touchedParent,
 } from '../record-puts.ts';
+import { otherLogins } from '../route-logins.ts';
 import { joinSecrets } from '../secret-fields.ts';
 import { holdSecretsOfRevert, refuseMovedSecrets } from '../upstream-secrets.ts';
-import { type DocumentForm, documentForm } from './document-form.ts';
-import { otherLogins } from './restored-logins.ts';
 
 export interface UndoOptions {
   readonly isForced: boolean;

@@ -22,8 +22,7 @@ import type { JsonObject } from '../../lib/json.ts';
 import { isStoreOutage } from '../../lib/store-outage.ts';
 import { moduleRecordKey } from '../../modules/module-record-key.ts';
 import type { Replica } from '../../replica/replica.ts';
-import type { ListedNode } from '../../resources/documents-ports.ts';
-import type { OnlinePort, SharedPorts } from '../../resources/shared-ports.ts';
+import type { ListedNode, OnlinePort, SharedPorts } from '../../resources/ports.ts';
 import type { StoredRecord } from '../../store/store.ts';
 
 /** What this server knows. */

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { hostilePem } from '../../../test/support/hostile-pem.ts';
 import { tempDir } from '../../../test/support/temp-dir.ts';
-import { certificateBlocks } from '../../cli/agent/certificates.ts';
+import { certificateBlocks } from '../../cli/agent/tunnel-specs.ts';
 import { certificatesIn } from './describe-certificate.ts';
 import { derOf, pemBlocks, scanPem } from './pem-blocks.ts';
 

@@ -6,7 +6,7 @@ import { isHostName } from '../../lib/net/listen-address.ts';
 import { hashToken } from '../../lib/text/token-hash.ts';
 import { RecordIndex } from '../../replica/record-index.ts';
 import type { Replica } from '../../replica/replica.ts';
-import { AGENT_INVITATION_KIND, invitationOf } from '../../resources/agent_invitations/invitation-record.ts';
+import { AGENT_INVITATION_KIND, invitationOf } from '../../resources/agent_invitations/agent-invitations.ts';
 import { isCredentialToken } from '../../resources/credentials/credential-token.ts';
 import type { Principal } from '../../resources/operation.ts';
 import type { StoredRecord } from '../../store/store.ts';

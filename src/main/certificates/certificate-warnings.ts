@@ -1,7 +1,7 @@
 import { type ManagedCertificateDoc, managedStatus } from '../../acme/records.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { hostOf } from '../../lib/net/split-address.ts';
-import type { HostCertificates } from '../../resources/shared-ports.ts';
+import type { HostCertificates } from '../../resources/ports.ts';
 import { problemLine } from '../../snapshot/problems.ts';
 import type { StoredRecord } from '../../store/store.ts';
 

@@ -2,7 +2,7 @@ import { MANAGED_CERTIFICATE } from '../../acme/records.ts';
 import { CERTIFICATE_KIND, DOMAIN_KIND, UploadedCertificates } from '../../edge/tls/uploaded-certificates.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Replica } from '../../replica/replica.ts';
-import type { HostCertificates } from '../../resources/shared-ports.ts';
+import type { HostCertificates } from '../../resources/ports.ts';
 import type { Change, StoredRecord } from '../../store/store.ts';
 
 /** Finds certificates by host name for the API, also in a process without an edge. Follows the replica. */

@@ -14,7 +14,7 @@ import { TunnelDirectory } from '../../nodes/directory/tunnel-directory.ts';
 import type { PeerLinks } from '../../nodes/links/peer-links.ts';
 import type { Membership } from '../../nodes/membership/membership.ts';
 import type { RecordReader } from '../../replica/record-reader.ts';
-import type { OnlinePort } from '../../resources/shared-ports.ts';
+import type { OnlinePort } from '../../resources/ports.ts';
 import type { NodeStore } from '../../store/node-store.ts';
 
 export interface DirectoryDependencies {

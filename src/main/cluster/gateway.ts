@@ -22,7 +22,7 @@ import type { InternalCa } from '../../pki/internal-ca.ts';
 import { shareTunnelNames } from '../../pki/shared-tunnel-names.ts';
 import { openTunnelTls, type TlsSource } from '../../pki/tls-source.ts';
 import type { Replica } from '../../replica/replica.ts';
-import { credentialDirectory } from '../../resources/credentials/credential-directory.ts';
+import { credentialDirectory } from '../../resources/credentials/credentials.ts';
 import type { Store } from '../../store/store.ts';
 import type { MovingAgents } from '../handover/hand-over.ts';
 import { listenOn } from '../sockets/listener.ts';

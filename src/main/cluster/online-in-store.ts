@@ -1,5 +1,5 @@
 import type { Clock } from '../../lib/clock.ts';
-import type { OnlinePort } from '../../resources/shared-ports.ts';
+import type { OnlinePort } from '../../resources/ports.ts';
 import type { Store } from '../../store/store.ts';
 
 /** What is online according to the leases of all processes, for one that other processes do not tell. */

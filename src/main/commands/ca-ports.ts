@@ -1,6 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import type { CaCertificate, CaPorts, WhichCa } from '../../cli/ca/ca-ports.ts';
+import type { CaCertificate, CaPorts, WhichCa } from '../../cli/ca/ca-command.ts';
 import { failureCode } from '../../lib/error-text.ts';
 import { pkiErrors } from '../../pki/errors.ts';
 import { internalCaPlaces } from '../../pki/internal-ca-places.ts';

@@ -1,4 +1,4 @@
-import type { TunnelCommandName } from '../../cli/agent/agent-flags.ts';
+import type { TunnelCommandName } from '../../cli/agent/agent-syntax.ts';
 import type { Command } from '../../cli/command.ts';
 
 /** Headings of the overview. */

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import type { DoctorPorts } from '../../cli/doctor/doctor-ports.ts';
+import type { DoctorPorts } from '../../cli/doctor/installation.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { internalCaPlaces } from '../../pki/internal-ca-places.ts';
 

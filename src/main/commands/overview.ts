@@ -1,7 +1,7 @@
 import { apiResources } from '../../cli/api/api-resources.ts';
 import { operationList } from '../../cli/api/operation-list.ts';
 import type { CommandContext } from '../../cli/command.ts';
-import { helpTable, leftWidth, paragraph } from '../../cli/help-table.ts';
+import { helpTable, leftWidth, paragraph } from '../../cli/command-help.ts';
 import { otherWord } from '../../cli/other-words.ts';
 import { didYouMean } from '../../lib/text/near-match.ts';
 import { mainErrors } from '../errors.ts';

@@ -1,14 +1,17 @@
-import type { Command, CommandContext } from '../../cli/command.ts';
-import { type CommandSyntax, INVALID_USAGE, SETTINGS_EXIT_CODE } from '../../cli/command-syntax.ts';
-import { ownSignInLink } from '../../cli/open/own-sign-in-link.ts';
-import { parseCommand } from '../../cli/parse-command.ts';
+import {
+  type Command,
+  type CommandContext,
+  type CommandSyntax,
+  INVALID_USAGE,
+  parseCommand,
+  SETTINGS_EXIT_CODE,
+} from '../../cli/command.ts';
+import { ownSignInLink } from '../../cli/open/sign-in-link.ts';
 import { problemText } from '../../cli/problem-text.ts';
 import { switchFlag } from '../../cli/shared-flags.ts';
-import { foreignApiUrl } from '../../config/foreign-api-url.ts';
-import { loadConfig } from '../../config/load.ts';
-import { printConfig } from '../../config/print.ts';
+import { foreignApiUrl, loadConfig } from '../../config/load.ts';
+import { printConfig, shownSettings } from '../../config/print.ts';
 import { groupedSettingFlags } from '../../config/setting-flags.ts';
-import { shownSettings } from '../../config/shown-settings.ts';
 import { isOn } from '../../lib/flags.ts';
 import { serviceManager } from '../../lib/process/service-manager.ts';
 import { Predecessor } from '../handover/predecessor.ts';

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { Registry } from 'prom-client';
 import { Health } from '../../api/health.ts';
-import type { StorePorts } from '../../cli/store/store-ports.ts';
+import type { StorePorts } from '../../cli/store/store-command.ts';
 import type { Config } from '../../config/schema.ts';
 import { createCatalog } from '../../documents/catalog.ts';
 import { systemClock } from '../../lib/clock.ts';

@@ -1,6 +1,6 @@
 import { knownAddresses, ownAddresses } from '../../acme/orders/dns-diagnosis.ts';
 import { restartCommand } from '../../cli/restart/restart-command.ts';
-import type { UpPorts } from '../../cli/up/up-ports.ts';
+import type { UpPorts } from '../../cli/up/wanted-up.ts';
 import { doctorPorts } from './doctor-ports.ts';
 import { servicePorts } from './service-ports.ts';
 

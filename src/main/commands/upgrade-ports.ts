@@ -1,4 +1,4 @@
-import type { UpgradePorts } from '../../cli/upgrade/upgrade-ports.ts';
+import type { UpgradePorts } from '../../cli/upgrade/upgrade-check-command.ts';
 import { examineStore } from '../../store/offline/examine-store.ts';
 import { programVersion } from '../version.ts';
 

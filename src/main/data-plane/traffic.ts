@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import type { Config } from '../../config/schema.ts';
-import { API_LANE } from '../../documents/api-lane.ts';
+import { API_LANE } from '../../documents/long-answer.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { isJsonObject, type JsonObject } from '../../lib/json.ts';
 import type { Membership } from '../../nodes/membership/membership.ts';

@@ -10,8 +10,8 @@ import {
   type LocalSessionReply,
   type RestartReply,
   type RestartRequest,
+  unsafeDirectory,
 } from '../../cli/restart/control-protocol.ts';
-import { unsafeDirectory } from '../../cli/restart/server-sockets.ts';
 import { messageOf } from '../../lib/error-text.ts';
 import {
   closing,

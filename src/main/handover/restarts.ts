@@ -2,10 +2,11 @@ import { dialled } from '../../cli/doctor/dial.ts';
 import {
   DEFAULT_TIMEOUT_SECONDS,
   type LocalSessionReply,
+  type Program,
   type RestartReply,
   type RestartRequest,
+  thisProgram,
 } from '../../cli/restart/control-protocol.ts';
-import { type Program, thisProgram } from '../../cli/restart/this-program.ts';
 import { listen, reporting } from '../../lib/guarded-listeners.ts';
 import { formatListenAddress } from '../../lib/net/listen-address.ts';
 import type { RunningServer } from '../running-server.ts';

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { Config } from '../../config/schema.ts';
 import { consoleErrors } from '../../console/errors.ts';
-import type { People } from '../../console/people/login-routes.ts';
+import type { People } from '../../console/login-routes.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { createGuardedFetch } from '../../lib/http/guarded-fetch.ts';
 import type { JsonObject } from '../../lib/json.ts';

@@ -1,7 +1,6 @@
 import { ADMINISTRATORS_GROUP } from '../../config/console-settings.ts';
 import type { Config } from '../../config/schema.ts';
-import { highestRole, parseRoleRule, type RoleRule } from '../../console/people/role-rules.ts';
-import { type Role, scopesOfRole } from '../../console/roles.ts';
+import { highestRole, parseRoleRule, type Role, type RoleRule, scopesOfRole } from '../../console/roles.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import { isEmailVerified } from '../../lib/text/verified-email.ts';
 import { compileRules } from '../../modules/access/rules.ts';

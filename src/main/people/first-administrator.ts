@@ -1,7 +1,7 @@
 import { OPERATOR_REQUEST } from '../../bootstrap/bootstrap-port.ts';
 import type { Config } from '../../config/schema.ts';
-import { parseRoleRule } from '../../console/people/role-rules.ts';
-import type { CompiledResource } from '../../documents/compiled.ts';
+import { parseRoleRule } from '../../console/roles.ts';
+import type { CompiledResource } from '../../documents/catalog.ts';
 import { Documents } from '../../documents/documents.ts';
 import type { DocumentsContext } from '../../documents/documents-context.ts';
 import type { OperationPorts } from '../../documents/operations.ts';

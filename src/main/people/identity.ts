@@ -29,7 +29,7 @@ import { isStoreOutage } from '../../lib/store-outage.ts';
 import { subjectIdentity } from '../../lib/text/subject-identity.ts';
 import type { OwnIssuer } from '../../modules/login/own-issuer.ts';
 import type { Replica } from '../../replica/replica.ts';
-import { coversScopes } from '../../resources/covers-scope.ts';
+import { coversScopes } from '../../resources/operation.ts';
 import type { Snapshots } from '../../snapshot/snapshots.ts';
 import type { Store } from '../../store/store.ts';
 import { moduleRecords } from '../data-plane/module-records.ts';

@@ -1,16 +1,43 @@
-import Type, { type Static } from 'typebox';
+import type { Static } from 'typebox';
+import Type from 'typebox';
 import { rfc3339 } from '../../lib/clock.ts';
 import { isWildcardHost, parseListenAddress } from '../../lib/net/listen-address.ts';
 import { bodyProblem } from '../../lib/schema/decode-body.ts';
 import type { FieldProblem } from '../../lib/schema/field-problem.ts';
 import { hashToken } from '../../lib/text/token-hash.ts';
 import type { RecordReader } from '../../replica/record-reader.ts';
-import type { RecordKey } from '../../store/store.ts';
-import { coversScope } from '../covers-scope.ts';
-import { aclRuleProblem } from '../credentials/acl-rule-problem.ts';
-import { aclField } from '../credentials/credentials.ts';
+import type { RecordKey, StoredRecord } from '../../store/store.ts';
+import { aclField, aclRuleProblem } from '../credentials/credentials.ts';
+import { coversScope, type Principal } from '../operation.ts';
 import { type Created, type CreatePorts, defineResource, describedFields, timestamp } from '../resource.ts';
-import { AGENT_INVITATION_KIND, type InvitationInternal, invitationOf } from './invitation-record.ts';
+
+export const AGENT_INVITATION_KIND = 'agent_invitation';
+
+/** Stored with an invitation and never shown. */
+interface InvitationInternal {
+  readonly secret_hash: string;
+  /** For the history of the credential. */
+  readonly invited_by: Omit<Principal, 'scopes'>;
+}
+
+interface StoredInvitation {
+  readonly description: string;
+  readonly acl: readonly string[];
+  readonly expiresAtMs: number;
+  readonly secretHash: string;
+  readonly invitedBy: Omit<Principal, 'scopes'>;
+}
+
+export function invitationOf({ doc }: StoredRecord): StoredInvitation {
+  const internal = doc['internal'] as unknown as InvitationInternal;
+  return {
+    description: doc['description'] as string,
+    acl: doc['acl'] as readonly string[],
+    expiresAtMs: Date.parse(doc['expires_at'] as string),
+    secretHash: internal.secret_hash,
+    invitedBy: internal.invited_by,
+  };
+}
 
 const LIFETIME_MS = 600_000;
 const SECRET_BYTES = 16;

@@ -5,8 +5,8 @@ import type { Store, StoredRecord } from '../../store/store.ts';
 import { notOnline } from '../errors.ts';
 import { liveReads } from '../live-operations.ts';
 import type { Operation, OperationResult } from '../operation.ts';
+import type { ReadingPorts, SharedPorts } from '../ports.ts';
 import { type LiveResource, timestamp } from '../resource.ts';
-import type { ReadingPorts, SharedPorts } from '../shared-ports.ts';
 
 export interface AlertPorts extends ReadingPorts, Pick<SharedPorts, 'ref' | 'uri' | 'clock'> {
   readonly store: Pick<Store, 'commit'>;

@@ -5,8 +5,8 @@ import { reference, refSchema } from '../../lib/schema/annotations.ts';
 import type { LoginSession, Store } from '../../store/store.ts';
 import { notOnline } from '../errors.ts';
 import { liveReads } from '../live-operations.ts';
+import type { SharedPorts } from '../ports.ts';
 import { type LiveResource, timestamp } from '../resource.ts';
-import type { SharedPorts } from '../shared-ports.ts';
 
 export interface LoginLimits {
   readonly maximum_duration: number;

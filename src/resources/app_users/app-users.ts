@@ -2,8 +2,8 @@ import Type from 'typebox';
 import type { LoginUser, Store } from '../../store/store.ts';
 import { notOnline } from '../errors.ts';
 import { liveReads } from '../live-operations.ts';
+import type { SharedPorts } from '../ports.ts';
 import { type LiveResource, timestamp } from '../resource.ts';
-import type { SharedPorts } from '../shared-ports.ts';
 
 export interface AppUserPorts extends Pick<SharedPorts, 'ref' | 'uri'> {
   readonly store: Pick<Store, 'logins'>;

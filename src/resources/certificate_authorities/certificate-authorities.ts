@@ -1,10 +1,145 @@
+import { X509Certificate } from 'node:crypto';
 import Type from 'typebox';
+import type { JsonObject } from '../../lib/json.ts';
 import { certificatesIn, describeCertificate } from '../../lib/pki/describe-certificate.ts';
+import { fieldsOf } from '../../lib/pki/revocation-list/certificate-fields.ts';
+import { ListProblem } from '../../lib/pki/revocation-list/list-problem.ts';
+import { isSupported } from '../../lib/pki/revocation-list/list-signature.ts';
+import { listsInPem } from '../../lib/pki/revocation-list/read-lists.ts';
+import type { RevocationList } from '../../lib/pki/revocation-list/revocation-list.ts';
 import { bodyProblem } from '../../lib/schema/decode-body.ts';
-import { CRL_FETCH_KIND, CRL_KIND, CRL_MODES } from '../../revocation/authority-crl.ts';
-import { type Creation, defineResource, describedFields, timestamp } from '../resource.ts';
-import { checkCrl } from './check-crl.ts';
-import { liveCrl } from './live-crl.ts';
+import type { FieldProblem } from '../../lib/schema/field-problem.ts';
+import type { RecordReader } from '../../replica/record-reader.ts';
+import {
+  CRL_FETCH_KIND,
+  CRL_KIND,
+  CRL_MODES,
+  type CrlMode,
+  crlFetchId,
+  crlId,
+  crlUrlOf,
+} from '../../revocation/authority-crl.ts';
+import { CRL_STATUSES, crlStatus } from '../../revocation/crl-status.ts';
+import { stateFor } from '../../revocation/fetch-state.ts';
+import { hasIssuerName, isIssuedBy, NO_CRL_SIGN } from '../../revocation/verified-lists.ts';
+import type { StoredRecord } from '../../store/store.ts';
+import type { ReadingPorts, SharedPorts } from '../ports.ts';
+import { type Creation, defineResource, describedFields, type LiveFields, timestamp } from '../resource.ts';
+
+interface CrlConfig {
+  readonly ca_pem: string;
+  readonly crl_mode: CrlMode;
+  readonly crl_pem: string;
+  readonly crl_url: string;
+}
+
+/** Problems of the fields about revocation. The certificate itself is checked on create. */
+function checkCrl({ ca_pem: caPem, crl_mode: mode, crl_pem: pem, crl_url: url }: CrlConfig): FieldProblem[] {
+  const problems: FieldProblem[] = [];
+  if (mode === 'hard' && pem === '' && url === '') {
+    problems.push(
+      bodyProblem('crl_mode', 'is "hard", which rejects every client without a list: send crl_pem or crl_url too'),
+    );
+  }
+  const ofUrl = urlProblem(url);
+  if (ofUrl !== null) problems.push(bodyProblem('crl_url', ofUrl));
+  const ofPem = pem === '' ? null : uploadProblem(pem, caPem);
+  if (ofPem !== null) problems.push(bodyProblem('crl_pem', ofPem));
+  return problems;
+}
+
+function urlProblem(text: string): string | null {
+  if (text === '') return null;
+  const form = 'must be an absolute http:// or https:// URL without user and fragment';
+  if (!URL.canParse(text)) return form;
+  const { protocol, username, password, hash } = new URL(text);
+  const isPlain = username === '' && password === '' && hash === '';
+  return isPlain && /^https?:$/.test(protocol) ? null : form;
+}
+
+function uploadProblem(pem: string, caPem: string): string | null {
+  const authority = certificateIn(caPem);
+  // Reported for ca_pem.
+  if (authority === null) return null;
+  try {
+    return listsProblem(listsInPem(pem), authority);
+  } catch (error) {
+    if (error instanceof ListProblem) return error.message;
+    throw error;
+  }
+}
+
+/** Lists of intermediates are checked in the handshake: only there is their issuer known. */
+function listsProblem(lists: readonly RevocationList[], authority: X509Certificate): string | null {
+  const complete = lists.filter(({ isDelta }) => !isDelta);
+  if (complete.length === 0) return 'contains only delta lists: send the complete list';
+  const own = complete.filter((list) => hasIssuerName(list, authority));
+  if (own.length === 0) {
+    return 'contains no list of this authority: send the list that this authority issued, and those of its intermediates in the same text';
+  }
+  if (own.some(({ signature }) => !isSupported(signature))) {
+    return 'is signed with an algorithm that is not supported: use SHA-256 or better with RSA or ECDSA, or EdDSA';
+  }
+  if (!fieldsOf(authority).maySignLists) return NO_CRL_SIGN;
+  return own.every((list) => isIssuedBy(list, authority)) ? null : 'has a signature that is not from this authority';
+}
+
+function certificateIn(pem: string): X509Certificate | null {
+  try {
+    return new X509Certificate(pem);
+  } catch {
+    return null;
+  }
+}
+
+type CrlPorts = ReadingPorts & Pick<SharedPorts, 'clock'>;
+
+const orNull = (schema: Type.TSchema, description: string): Type.TSchema =>
+  Type.Union([schema, Type.Null()], { description });
+
+/** State of the revocation list in use, uploaded or fetched. */
+const liveCrl: LiveFields<CrlPorts> = {
+  schema: {
+    crl_status: Type.Enum([...CRL_STATUSES], {
+      description:
+        'State of the newest revocation list of this authority: "current", "stale" (its next update is overdue), "not_yet_valid" or "missing"; "off" if crl_mode is "off".',
+    }),
+    crl_updated_at: orNull(
+      timestamp('When the list was issued.'),
+      'When the newest list was issued (thisUpdate); null without a list.',
+    ),
+    crl_next_update: orNull(
+      timestamp('When the list becomes stale.'),
+      'When the next list is due and this one becomes stale (nextUpdate); null without a list.',
+    ),
+    crl_number: orNull(Type.String(), 'Number of the list, in decimal; null if it has none.'),
+    crl_entry_count: Type.Integer({ description: 'How many certificates the list revokes.' }),
+    crl_fetched_at: orNull(
+      timestamp('When crl_url last responded.'),
+      'When crl_url last responded with a usable list; null if it never did.',
+    ),
+    crl_error: orNull(
+      Type.String(),
+      'Why the last request to crl_url failed; null if it succeeded. The list in use stays in use.',
+    ),
+  },
+  read: (records, { documents, clock }) =>
+    Promise.resolve(new Map(records.map((record) => [record.id, crlFields(record, documents.reader, clock.nowMs())]))),
+};
+
+export function crlFields({ id, doc }: StoredRecord, reader: RecordReader, nowMs: number): JsonObject {
+  const { status, list } = crlStatus(doc, reader.get(CRL_KIND, crlId(id))?.doc, nowMs);
+  const fetching = stateFor(reader.get(CRL_FETCH_KIND, crlFetchId(id))?.doc, crlUrlOf(doc));
+  return {
+    crl_status: status,
+    crl_updated_at: list?.this_update ?? null,
+    crl_next_update: list?.next_update ?? null,
+    crl_number: list?.number ?? null,
+    crl_entry_count: list?.entry_count ?? 0,
+    crl_fetched_at: fetching.fetchedAt,
+    crl_error: fetching.error,
+  };
+}
 
 /** With everything else below the API's limit of 1 MiB: about 11,000 entries. */
 const MAX_UPLOAD_CHARACTERS = 524_288;
@@ -70,15 +205,15 @@ export const certificateAuthorities = defineResource({
   onCreate: (config) => describeAuthority(config.ca_pem),
 });
 
-interface RevocationList {
+interface RevocationFields {
   readonly crl_mode: (typeof CRL_MODES)[number];
   readonly crl_pem: string;
   readonly crl_url: string;
 }
 
 /** Another list, or a stricter use of it: the way to revoke a client certificate. */
-function isStricter(config: RevocationList, previous: RevocationList): boolean {
-  const strictness = ({ crl_mode: mode }: RevocationList): number => ['off', 'soft', 'hard'].indexOf(mode);
+function isStricter(config: RevocationFields, previous: RevocationFields): boolean {
+  const strictness = ({ crl_mode: mode }: RevocationFields): number => ['off', 'soft', 'hard'].indexOf(mode);
   const isOtherList = config.crl_pem !== '' && config.crl_pem !== previous.crl_pem;
   const by = strictness(config) - strictness(previous);
   return config.crl_url === previous.crl_url && by >= 0 && (isOtherList || by > 0);

@@ -1,14 +1,11 @@
 import Type from 'typebox';
 import { mapOf } from '../../lib/schema/map-of.ts';
-import type { ChangePorts } from '../documents-ports.ts';
 import { resourceErrors } from '../errors.ts';
 import type { Operation } from '../operation.ts';
 import { idParameter } from '../paging.ts';
+import type { ChangePorts } from '../ports.ts';
 import { type LiveResource, timestamp } from '../resource.ts';
-import { confirmOperation } from './confirm-operation.ts';
-import { messageField } from './message-field.ts';
-import { pendingSchema } from './pending-schema.ts';
-import { revertOperation } from './revert-operation.ts';
+import { confirmOperation, messageField, pendingSchema, revertOperation } from './pending-operations.ts';
 
 const PATH = '/changes';
 const MAX_LIMIT = 100;

@@ -1,9 +1,9 @@
 import Type from 'typebox';
 import type { JsonObject } from '../../lib/json.ts';
 import { mapOf } from '../../lib/schema/map-of.ts';
-import { pendingSchema } from '../changes/pending-schema.ts';
-import type { ChangesetsPort } from '../documents-ports.ts';
+import { pendingSchema } from '../changes/pending-operations.ts';
 import type { Operation } from '../operation.ts';
+import type { ChangesetsPort } from '../ports.ts';
 import type { LiveResource } from '../resource.ts';
 
 export interface ChangesetPorts {

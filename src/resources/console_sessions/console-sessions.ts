@@ -6,8 +6,8 @@ import type { Store } from '../../store/store.ts';
 import { CONSOLE_SESSION_KIND, type ConsoleSession, endsAtMs, isOver, sessionOf } from '../console-session-record.ts';
 import { notOnline } from '../errors.ts';
 import { liveReads } from '../live-operations.ts';
+import type { ReadingPorts, SharedPorts } from '../ports.ts';
 import { type LiveResource, timestamp } from '../resource.ts';
-import type { ReadingPorts, SharedPorts } from '../shared-ports.ts';
 
 export interface ConsoleSessionPorts extends ReadingPorts, Pick<SharedPorts, 'clock' | 'ref' | 'uri'> {
   readonly store: Pick<Store, 'commit'>;

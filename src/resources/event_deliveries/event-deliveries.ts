@@ -2,17 +2,53 @@ import Type from 'typebox';
 import { rfc3339 } from '../../lib/clock.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import { reference, refSchema } from '../../lib/schema/annotations.ts';
-import type { Delivery, Store } from '../../store/store.ts';
+import { parseRfc3339 } from '../../lib/text/rfc3339-time.ts';
+import type { Delivery, DeliveryFilter, DeliveryState, Store } from '../../store/store.ts';
 import { notOnline, refuseWithout, resourceErrors } from '../errors.ts';
-import { canReadType, unreadableType } from '../event_types/unreadable-type.ts';
+import { canReadType, unreadableType } from '../event_types/event-types.ts';
 import { liveReads } from '../live-operations.ts';
 import type { Principal } from '../operation.ts';
 import { idParameter } from '../paging.ts';
+import type { SharedPorts } from '../ports.ts';
 import { type LiveResource, timestamp } from '../resource.ts';
-import type { SharedPorts } from '../shared-ports.ts';
-import { deliveryFilter, deliveryStates, replayFilter } from './delivery-filter.ts';
 
-export interface DeliveryPorts extends Pick<SharedPorts, 'clock' | 'eventTypes' | 'newId' | 'ref' | 'uri'> {
+const deliveryStates = ['pending', 'delivered', 'dead', 'cancelled'] as const satisfies readonly DeliveryState[];
+
+function deliveryFilter(query: Readonly<Record<string, string>>): DeliveryFilter {
+  const { subscription_id: subscriptionId, destination_id: destinationId, state } = query;
+  return {
+    ...(subscriptionId && { subscriptionId }),
+    ...(destinationId && { destinationId }),
+    ...(state && { state: state as DeliveryState }),
+  };
+}
+
+/** The body has passed its schema, except for the check of date-times. */
+function replayFilter(body: JsonObject): DeliveryFilter {
+  const sinceMs = timeIn(body, 'since');
+  const untilMs = timeIn(body, 'until');
+  return {
+    state: (body['state'] ?? 'dead') as DeliveryState,
+    ...(sinceMs !== null && { sinceMs }),
+    ...(untilMs !== null && { untilMs }),
+  };
+}
+
+function timeIn(body: JsonObject, name: string): number | null {
+  const value = body[name];
+  if (typeof value !== 'string') return null;
+  const ms = parseRfc3339(value);
+  if (ms !== null) return ms;
+  throw resourceErrors.create(
+    'ERR_POSTERN_INVALID_TIME',
+    `${name} must be a time such as "2026-11-01T00:00:00Z" (RFC 3339)`,
+    {
+      details: { field: `/${name}` },
+    },
+  );
+}
+
+interface DeliveryPorts extends Pick<SharedPorts, 'clock' | 'eventTypes' | 'newId' | 'ref' | 'uri'> {
   readonly store: Pick<Store, 'deliveries'>;
 }
 

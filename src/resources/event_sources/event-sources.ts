@@ -1,15 +1,25 @@
 import Type from 'typebox';
 import type { JsonObject } from '../../lib/json.ts';
+import { didYouMean } from '../../lib/text/near-match.ts';
 import type { StoredRecord } from '../../store/store.ts';
-import type { DocumentsPort } from '../documents-ports.ts';
 import { resourceErrors } from '../errors.ts';
 import type { Operation, OperationResult } from '../operation.ts';
+import type { DocumentsPort, SharedPorts } from '../ports.ts';
 import type { LiveResource } from '../resource.ts';
-import type { SharedPorts } from '../shared-ports.ts';
-import { sourceSchema } from './source-schema.ts';
-import { unknownTypeMessage } from './unknown-type-message.ts';
 
-export interface EventSourcePorts extends Pick<SharedPorts, 'eventTypes' | 'ref'> {
+export const sourceSchema = Type.Object({
+  type: Type.String({
+    description: 'Event type that the subscription includes.',
+    examples: ['ip_policy_created.v0'],
+  }),
+  uri: Type.String({ description: 'URI of the event source.' }),
+});
+
+export function unknownTypeMessage(type: string, known: readonly string[]): string {
+  return `names "${type.slice(0, 100)}", which is not an event type.${didYouMean(type, known)} GET /event_types lists all event types`;
+}
+
+interface EventSourcePorts extends Pick<SharedPorts, 'eventTypes' | 'ref'> {
   readonly documents: Pick<DocumentsPort, 'require' | 'update' | 'once'>;
 }
 

@@ -1,9 +1,8 @@
 import Type from 'typebox';
 import { idString, reference } from '../../lib/schema/annotations.ts';
 import { pointerTo } from '../../lib/schema/field-problem.ts';
-import { sourceSchema } from '../event_sources/source-schema.ts';
-import { unknownTypeMessage } from '../event_sources/unknown-type-message.ts';
-import { unreadableType } from '../event_types/unreadable-type.ts';
+import { sourceSchema, unknownTypeMessage } from '../event_sources/event-sources.ts';
+import { unreadableType } from '../event_types/event-types.ts';
 import { defineResource, describedFields } from '../resource.ts';
 
 /** Which events are sent to which destinations. */

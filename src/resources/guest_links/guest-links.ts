@@ -1,20 +1,86 @@
 import assert from 'node:assert/strict';
-import Type, { type Static } from 'typebox';
+import type { Static } from 'typebox';
+import Type from 'typebox';
 import { rfc3339 } from '../../lib/clock.ts';
+import type { JsonObject } from '../../lib/json.ts';
 import { hostNameProblem, lowerCaseHost } from '../../lib/net/host-name.ts';
+import { hostOf, splitAddress } from '../../lib/net/split-address.ts';
 import { idString, reference } from '../../lib/schema/annotations.ts';
 import { bodyProblem } from '../../lib/schema/decode-body.ts';
 import type { FieldProblem } from '../../lib/schema/field-problem.ts';
 import { parseRfc3339 } from '../../lib/text/rfc3339-time.ts';
 import { hashToken } from '../../lib/text/token-hash.ts';
 import { guestLinkUrl, guestSecrets } from '../../modules/guest-link-secret.ts';
-import { GUEST_LINK_USE_KIND } from '../../modules/guest-link-use.ts';
+import { GUEST_LINK_USE_KIND, guestLinkUseId } from '../../modules/guest-link-use.ts';
 import type { RecordReader } from '../../replica/record-reader.ts';
-import { type CreatePorts, type Creation, defineResource, describedFields } from '../resource.ts';
-import type { ReadingPorts } from '../shared-ports.ts';
+import type { StoredRecord } from '../../store/store.ts';
+import type { ReadingPorts } from '../ports.ts';
+import { type CreatePorts, type Creation, defineResource, describedFields, timestamp } from '../resource.ts';
 import { expiryProblem, timeProblem } from './link-expiry.ts';
-import { linkHost } from './link-host.ts';
-import { usedBy, usedBySchema } from './used-by.ts';
+
+const EDGE_KIND = 'https_edge';
+
+type LinkHost = { readonly host: string; readonly port: string } | { readonly problem: string };
+
+/** The host of a link, and the port of its URL. An empty `wanted` stands for the only host of the edge. */
+function linkHost(edge: StoredRecord, wanted: string, reader: RecordReader): LinkHost {
+  const hostports = edge.doc['hostports'] as readonly string[];
+  const hosts = new Map(hostports.map((hostport) => [hostOf(hostport), String(splitAddress(hostport).port)]));
+  const [only] = hosts;
+  if (only === undefined) return { problem: `cannot be chosen: the edge ${edge.id} has no hosts yet` };
+  if (wanted === '') {
+    const isClear = hosts.size === 1 && !only[0].startsWith('*.');
+    if (isClear) return { host: only[0], port: only[1] };
+    return { problem: `is required, because the edge has ${listOf([...hosts.keys()])}: name one host` };
+  }
+  const exact = hosts.get(wanted);
+  if (exact !== undefined && !wanted.startsWith('*.')) return { host: wanted, port: exact };
+  const port = hosts.get(`*.${wanted.slice(wanted.indexOf('.') + 1)}`);
+  if (port === undefined || wanted.startsWith('*.')) {
+    return { problem: `"${wanted}" is not a host of the edge, which has ${listOf([...hosts.keys()])}` };
+  }
+  const other = edgeWith(wanted, reader);
+  return other === null ? { host: wanted, port } : { problem: `"${wanted}" belongs to another edge, ${other}` };
+}
+
+/** A host that is listed takes precedence over a wildcard, also one of another edge. */
+function edgeWith(host: string, reader: RecordReader): string | null {
+  const edges = reader.page(EDGE_KIND, { beforeId: null, limit: Number.MAX_SAFE_INTEGER });
+  const owner = edges.find(({ doc }) =>
+    (doc['hostports'] as readonly string[]).some((hostport) => hostOf(hostport) === host),
+  );
+  return owner?.id ?? null;
+}
+
+const MAX_LISTED = 5;
+
+function listOf(hosts: readonly string[]): string {
+  const more = hosts.length > MAX_LISTED ? ` and ${hosts.length - MAX_LISTED} more` : '';
+  return `${hosts.length === 1 ? 'the host' : 'the hosts'} ${hosts.slice(0, MAX_LISTED).join(', ')}${more}`;
+}
+
+const usedBySchema = Type.Array(
+  Type.Object({
+    session: Type.String({
+      description: 'Id of the login session of that browser, starting with "as_".',
+      examples: ['as_2zXAMPLEsessionOfTheDocsAAA'],
+    }),
+    at: timestamp('When the link was redeemed.'),
+    ip_address: Type.String({ description: 'Client address of the guest.', examples: ['203.0.113.7'] }),
+    user_agent: Type.String({ description: 'The User-Agent header of the browser.', examples: ['Mozilla/5.0'] }),
+  }),
+  { description: 'The browsers that redeemed the link, first one first.' },
+);
+
+function usedBy(linkId: string, reader: RecordReader): readonly JsonObject[] {
+  const uses: JsonObject[] = [];
+  for (;;) {
+    const use = reader.get(GUEST_LINK_USE_KIND, guestLinkUseId(linkId, uses.length + 1));
+    if (use === undefined) return uses;
+    const { session = '', at = '', ip_address = '', user_agent = '' } = use.doc;
+    uses.push({ session, at, ip_address, user_agent });
+  }
+}
 
 const config = Type.Object({
   ...describedFields,

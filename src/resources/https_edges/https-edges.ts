@@ -1,10 +1,30 @@
 import Type from 'typebox';
-import { lowerCaseHost } from '../../lib/net/host-name.ts';
+import { isHostOrBelow } from '../../lib/net/host-below.ts';
+import { hostNameProblem, lowerCaseHost } from '../../lib/net/host-name.ts';
 import { hostOf } from '../../lib/net/split-address.ts';
 import { bodyProblem } from '../../lib/schema/decode-body.ts';
-import { identityHostConflict } from '../identity-host-conflict.ts';
-import { defineResource, describedFields } from '../resource.ts';
-import { hostportProblem } from './hostports.ts';
+import { defineResource, describedFields, type ResourceSettings } from '../resource.ts';
+
+/** Why nothing else may have this host, as the end of a sentence; null: it may. A site below the identity host could set its cookies. */
+export function identityHostConflict(host: string, { identity }: Pick<ResourceSettings, 'identity'>): string | null {
+  if (identity === null || !isHostOrBelow(host, identity.hostname)) return null;
+  return `${host}, which is the identity host ${identity.hostname} or below it (identity_host): use another name`;
+}
+
+const ANY_OF = new Intl.ListFormat('en', { type: 'disjunction' });
+
+/** The problem with a `host:port`, or null. */
+function hostportProblem(hostport: string, edgePorts: readonly number[] | null): string | null {
+  const separator = hostport.lastIndexOf(':');
+  if (separator === -1) return `"${hostport}" must be "host:port", such as "app.example.com:443"`;
+  const port = hostport.slice(separator + 1);
+  if (!/^[1-9]\d{0,4}$/.test(port) || Number(port) > 65_535) return `"${hostport}" must have a port from 1 to 65535`;
+  if (edgePorts !== null && !edgePorts.includes(Number(port))) {
+    const known = ANY_OF.format(edgePorts.toSorted((one, other) => one - other).map(String));
+    return `"${hostport}" has port ${port}, but visitors can use ${known}: write one of these, or add the port to edge_listen, or to edge_host_ports if something in front maps it`;
+  }
+  return hostNameProblem(hostOf(hostport), 'allowed');
+}
 
 /** Hosts that Postern serves over HTTPS. */
 export const httpsEdges = defineResource({

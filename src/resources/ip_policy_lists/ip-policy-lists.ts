@@ -1,16 +1,91 @@
+import type { TProperties } from 'typebox';
 import Type from 'typebox';
+import { rfc3339 } from '../../lib/clock.ts';
 import { HOP_BY_HOP } from '../../lib/http/hop-by-hop.ts';
 import { sentHeaderProblems, sentUrlProblems } from '../../lib/http/sent-request-fields.ts';
+import type { JsonObject } from '../../lib/json.ts';
 import { isCountryCode } from '../../lib/net/address-list/country-code.ts';
 import { isLoopbackHost } from '../../lib/net/listen-address.ts';
 import { idString, reference, secret } from '../../lib/schema/annotations.ts';
 import { bodyProblem } from '../../lib/schema/decode-body.ts';
 import type { FieldProblem } from '../../lib/schema/field-problem.ts';
 import { mapOf } from '../../lib/schema/map-of.ts';
+import type { ListState } from '../../lists/list-state.ts';
 import type { RecordReader } from '../../replica/record-reader.ts';
-import { type Created, defineResource, describedFields } from '../resource.ts';
-import { liveList } from './live-list.ts';
-import { refreshList } from './refresh-list.ts';
+import type { Operation } from '../operation.ts';
+import type { DocumentsPort } from '../ports.ts';
+import { type Created, defineResource, describedFields, type LiveFields } from '../resource.ts';
+
+const orNull = (schema: Type.TSchema, description: string): Type.TSchema =>
+  Type.Union([schema, Type.Null()], { description });
+
+/** State of the addresses in use, on the node that answers. */
+export const listStateFields = {
+  status: Type.Enum(['current', 'stale', 'missing'], {
+    description:
+      'State of the list on the node that answers: "current"; "stale", when the last attempt to read it failed and the former entries stay in use; "missing", when it was never loaded.',
+  }),
+  entries: Type.Integer({
+    description: 'How many addresses and ranges are in use; for countries, those of all countries.',
+  }),
+  skipped_lines: Type.Integer({ description: 'Lines of the list that are neither entries nor comments.' }),
+  loaded_at: orNull(
+    Type.String({ format: 'date-time' }),
+    'When the entries in use were read; null if the list was never loaded.',
+  ),
+  checked_at: orNull(
+    Type.String({ format: 'date-time' }),
+    'When the source was last read without an error, also if it was unchanged; null if not since the start.',
+  ),
+  error: orNull(Type.String(), 'Why the last attempt failed, without the content of the list; null if it succeeded.'),
+} satisfies TProperties;
+
+const liveList: LiveFields<ListPorts> = {
+  schema: listStateFields,
+  read: (records, { addressLists }) =>
+    Promise.resolve(new Map(records.map(({ id }) => [id, shownState(addressLists.state(id))]))),
+};
+
+export function shownState(state: ListState): JsonObject {
+  const time = (ms: number | null): string | null => (ms === null ? null : rfc3339(ms));
+  return {
+    status: state.status,
+    entries: state.entries,
+    skipped_lines: state.skippedLines,
+    loaded_at: time(state.loadedAtMs),
+    checked_at: time(state.checkedAtMs),
+    error: state.error,
+  };
+}
+
+/** Reads the source of a list now. */
+const refreshList: Operation<ListPorts> = {
+  resource: 'ip_policy_lists',
+  verb: 'refresh',
+  method: 'POST',
+  path: '/ip_policy_lists/{id}/refresh',
+  summary: 'Read the source of an IP policy list now',
+  description:
+    'Reads it on the node that answers. The response shows the state afterwards: an "error" says why the former entries stay in use.',
+  body: {
+    schema: Type.Object({
+      accept_smaller: Type.Optional(
+        Type.Boolean({
+          default: false,
+          description: 'Whether to use a list with less than half of the former entries. Default: false.',
+        }),
+      ),
+    }),
+    example: { accept_smaller: true },
+  },
+  success: { status: 200, schema: Type.Object(listStateFields), description: 'State of the list.' },
+  errors: ['ERR_POSTERN_NOT_FOUND'],
+  run: async (request, { documents, addressLists }) => {
+    const { id } = documents.require('ip_policy_list', request.params['id'] as string);
+    await addressLists.refresh(id, request.body['accept_smaller'] === true);
+    return { body: shownState(addressLists.state(id)) };
+  },
+};
 
 /** Set by the request itself, or usable for request smuggling. */
 const RESERVED_HEADER = new RegExp(
@@ -141,4 +216,14 @@ function fileProblems(file: string): readonly FieldProblem[] {
   return [
     bodyProblem('file', 'must be a path below the setting lists_dir, such as "blocked.txt", without "." and ".."'),
   ];
+}
+
+/** What the server that answers knows about lists. */
+export interface ListPorts {
+  readonly documents: Pick<DocumentsPort, 'require'>;
+  readonly addressLists: {
+    state(id: string): ListState;
+    /** Resolves when its source was read, or has failed. */
+    refresh(id: string, acceptsSmaller: boolean): Promise<void>;
+  };
 }

@@ -1,16 +1,48 @@
 import Type from 'typebox';
+import type { CertificateEventType } from '../../acme/orders/open-order.ts';
 import { MANAGED_CERTIFICATE, type ManagedCertificateDoc, managedStatus } from '../../acme/records.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import { refSchema } from '../../lib/schema/annotations.ts';
 import type { RecordReader } from '../../replica/record-reader.ts';
-import type { StoredRecord } from '../../store/store.ts';
+import type { OutboxEvent, StoredRecord } from '../../store/store.ts';
 import { notOnline } from '../errors.ts';
-import { liveReads } from '../live-operations.ts';
+import { type LiveEventPorts, liveEvent, liveReads } from '../live-operations.ts';
+import type { ReadingPorts, SharedPorts } from '../ports.ts';
 import { type LiveResource, timestamp } from '../resource.ts';
-import type { ReadingPorts, SharedPorts } from '../shared-ports.ts';
-import { managementStatus, provisioningJobSchema, renewsAtSchema } from './management-status.ts';
 
-export type ManagedCertificatePorts = ReadingPorts & Pick<SharedPorts, 'clock' | 'hostCertificates' | 'ref' | 'uri'>;
+export const renewsAtSchema = Type.Union([timestamp('When the certificate is renewed.'), Type.Null()], {
+  description: 'When the certificate is renewed; null while unknown.',
+});
+
+export const provisioningJobSchema = Type.Union(
+  [
+    Type.Object({
+      error_code: Type.Union([Type.String(), Type.Null()], {
+        description: 'Code of the last failure; null if there was none.',
+      }),
+      msg: Type.String({ description: 'What went wrong and what to do; empty if nothing did.' }),
+      started_at: timestamp('When the work on the certificate began.'),
+      retries_at: Type.Union([timestamp('When the next attempt is made.'), Type.Null()], {
+        description: 'When the next attempt is made; null during an attempt.',
+      }),
+    }),
+    Type.Null(),
+  ],
+  { description: 'Work on a new certificate, in progress or waiting; null if there is none.' },
+);
+
+/** State of a managed certificate, as reserved domains and managed certificates show it. */
+export function managementStatus({ renews_at, job }: Pick<ManagedCertificateDoc, 'renews_at' | 'job'>): JsonObject {
+  return {
+    renews_at,
+    provisioning_job:
+      job === null
+        ? null
+        : { error_code: job.error_code, msg: job.msg ?? '', started_at: job.started_at, retries_at: job.retries_at },
+  };
+}
+
+type ManagedCertificatePorts = ReadingPorts & Pick<SharedPorts, 'clock' | 'hostCertificates' | 'ref' | 'uri'>;
 
 const PATH = '/managed_certificates';
 
@@ -101,4 +133,15 @@ function pageOfWanted(reader: RecordReader, query: { readonly beforeId: string |
     if (page.length < query.limit || found.length >= query.limit) return found.slice(0, query.limit);
     beforeId = page.at(-1)?.id ?? null;
   }
+}
+
+type CertificateEventPorts = LiveEventPorts & Pick<SharedPorts, 'hostCertificates'>;
+
+/** The event that reports a change of a managed certificate, for the commit that makes it. `record`: as it will be. */
+export function certificateEvent(
+  type: CertificateEventType,
+  record: Pick<StoredRecord, 'id' | 'doc'>,
+  ports: CertificateEventPorts,
+): readonly OutboxEvent[] {
+  return liveEvent(type, () => renderManagedCertificate(record, ports), '', ports);
 }

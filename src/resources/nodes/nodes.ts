@@ -1,10 +1,9 @@
 import Type from 'typebox';
 import { rfc3339 } from '../../lib/clock.ts';
-import type { ListedNode } from '../documents-ports.ts';
 import { notOnline } from '../errors.ts';
 import { liveReads } from '../live-operations.ts';
+import type { ListedNode, SharedPorts } from '../ports.ts';
 import { type LiveResource, timestamp } from '../resource.ts';
-import type { SharedPorts } from '../shared-ports.ts';
 
 export interface NodePorts extends Pick<SharedPorts, 'ref' | 'uri'> {
   /** All servers of this installation, from memory. */

@@ -1,17 +1,76 @@
 import Type from 'typebox';
-import { PASSKEY_KIND, USER_ACCOUNT_KIND } from '../../identity/people/people-records.ts';
-import type { StoredRecord } from '../../store/store.ts';
-import type { DocumentsPort } from '../documents-ports.ts';
+import {
+  PASSKEY_KIND,
+  PASSKEY_USE_KIND,
+  passkeyOf,
+  USER_ACCOUNT_KIND,
+  useId,
+} from '../../identity/people/people-records.ts';
+import type { JsonObject } from '../../lib/json.ts';
+import { reference, refSchema } from '../../lib/schema/annotations.ts';
+import type { OutboxEvent, RecordKey, StoredRecord } from '../../store/store.ts';
 import { notOnline } from '../errors.ts';
 import { LIST_DESCRIPTION, listEnvelope } from '../live-operations.ts';
-import type { OperationRequest } from '../operation.ts';
+import type { OperationRequest, Principal } from '../operation.ts';
 import { nextPageUri, pageOf, pagingQuery } from '../paging.ts';
-import type { LiveResource } from '../resource.ts';
-import type { SharedPorts } from '../shared-ports.ts';
-import { deletedPasskeys, type PasskeyEventPorts } from './deleted-passkeys.ts';
-import { passkeySchema, renderPasskey } from './render-passkey.ts';
+import type { DocumentsPort, ReadingPorts, SharedPorts } from '../ports.ts';
+import { type LiveResource, timestamp } from '../resource.ts';
 
-export interface PasskeyPorts extends PasskeyEventPorts, Pick<SharedPorts, 'uri'> {
+export interface PasskeyEventPorts extends ReadingPorts, Pick<SharedPorts, 'ref' | 'liveEvent'> {}
+
+const ALL = { beforeId: null, limit: Number.MAX_SAFE_INTEGER };
+
+/** All passkeys of a person, or the one with this id, for the transaction that deletes them. */
+export function deletedPasskeys(
+  accountId: string,
+  { apiKeyId }: Principal,
+  ports: PasskeyEventPorts,
+  passkeyId?: string,
+): { readonly deletes: readonly RecordKey[]; readonly events: readonly OutboxEvent[] } {
+  const records = ports.documents.reader
+    .pageOfParent(PASSKEY_KIND, accountId, ALL)
+    .filter(({ id }) => passkeyId === undefined || id === passkeyId);
+  return {
+    deletes: records.map(({ kind, id }) => ({ kind, id })),
+    events: records.flatMap((record) =>
+      ports.liveEvent('passkey_deleted.v0', () => renderPasskey(record, ports), apiKeyId),
+    ),
+  };
+}
+
+const passkeySchema = Type.Object({
+  id: Type.String({ description: 'Id, starting with "pk_".' }),
+  uri: Type.String({ description: 'URI of the resource.' }),
+  created_at: timestamp('When it was registered.'),
+  user_account: reference({ kinds: ['user_account'] }, refSchema),
+  name: Type.String({ description: 'Name that the person gave it.', examples: ['Laptop'] }),
+  host: Type.String({
+    description: 'Identity host that it was registered for. It works at no other.',
+    examples: ['id.example.com'],
+  }),
+  backed_up: Type.Boolean({
+    description: 'Whether the authenticator copies it to other devices of the person, as password managers do.',
+  }),
+  last_used_at: Type.Union([Type.String({ format: 'date-time' }), Type.Null()], {
+    description: 'When the person last logged in with it; null if never.',
+  }),
+});
+
+export function renderPasskey(record: StoredRecord, ports: ReadingPorts & Pick<SharedPorts, 'ref'>): JsonObject {
+  const { id, accountId, created_at, name, host, backed_up } = passkeyOf(record);
+  const use = ports.documents.reader.get(PASSKEY_USE_KIND, useId(id));
+  return {
+    ...ports.ref(id, accountId),
+    created_at,
+    user_account: { ...ports.ref(accountId) },
+    name,
+    host,
+    backed_up,
+    last_used_at: use?.doc['used_at'] ?? null,
+  };
+}
+
+interface PasskeyPorts extends PasskeyEventPorts, Pick<SharedPorts, 'uri'> {
   readonly documents: Pick<DocumentsPort, 'update' | 'require' | 'reader'>;
 }
 

@@ -1,10 +1,9 @@
 import Type from 'typebox';
 import { rfc3339 } from '../../lib/clock.ts';
 import { refSchema } from '../../lib/schema/annotations.ts';
-import { PROBLEMS_MAX_LIMIT, type ProblemsPort } from '../documents-ports.ts';
 import type { Operation } from '../operation.ts';
+import { PROBLEMS_MAX_LIMIT, type ProblemsPort, type SharedPorts } from '../ports.ts';
 import { type LiveResource, timestamp } from '../resource.ts';
-import type { SharedPorts } from '../shared-ports.ts';
 
 export interface ProblemPorts extends Pick<SharedPorts, 'uri'> {
   /** What is wrong with the installation. */

@@ -5,12 +5,53 @@ import { hostNameProblem, lowerCaseHost } from '../../lib/net/host-name.ts';
 import { reference } from '../../lib/schema/annotations.ts';
 import { bodyProblem } from '../../lib/schema/decode-body.ts';
 import type { StoredRecord } from '../../store/store.ts';
-import { identityHostConflict } from '../identity-host-conflict.ts';
-import { managementStatus, provisioningJobSchema, renewsAtSchema } from '../managed_certificates/management-status.ts';
+import { identityHostConflict } from '../https_edges/https-edges.ts';
+import {
+  managementStatus,
+  provisioningJobSchema,
+  renewsAtSchema,
+} from '../managed_certificates/managed-certificates.ts';
+import type { Operation, OperationRequest, OperationResult } from '../operation.ts';
+import type { DocumentsPort, HostCertificates, SharedPorts } from '../ports.ts';
 import { defineResource, describedFields } from '../resource.ts';
-import type { HostCertificates } from '../shared-ports.ts';
-import type { DomainPorts } from './domain-actions.ts';
-import { domainActions } from './domain-actions.ts';
+
+interface DomainPorts extends Pick<SharedPorts, 'hostCertificates'> {
+  readonly documents: Pick<DocumentsPort, 'update'>;
+}
+
+const KIND = 'reserved_domain';
+
+/** Removes a certificate, or the policy that issues one, from a domain. */
+const domainActions: readonly Operation<DomainPorts>[] = [
+  removal('certificate', 'certificate_id', 'Remove the certificate of a reserved domain', { certificate_id: '' }),
+  removal(
+    'certificate_management_policy',
+    'certificate_management_policy',
+    'Remove the certificate policy of a reserved domain',
+    { certificate_management_policy: null },
+  ),
+];
+
+function removal(segment: string, field: string, summary: string, unset: JsonObject): Operation<DomainPorts> {
+  const runOn = async (documents: DomainPorts['documents'], request: OperationRequest): Promise<OperationResult> => {
+    const id = request.params['id'] as string;
+    const { revision } = await documents.update(KIND, id, request, (config) => ({ config: { ...config, ...unset } }));
+    return { body: null, revision };
+  };
+  return {
+    resource: 'reserved_domains',
+    verb: `delete_${segment}`,
+    method: 'DELETE',
+    path: `/reserved_domains/{id}/${segment}`,
+    summary,
+    description: `Resets "${field}". If the domain has none, nothing changes and the request succeeds.`,
+    success: { status: 204, schema: null, description: 'The value is removed.' },
+    errors: ['ERR_POSTERN_NOT_FOUND', 'ERR_POSTERN_PRECONDITION_FAILED', 'ERR_POSTERN_TOO_MANY_CONFLICTS'],
+    isConditional: true,
+    run: (request, { documents }) => runOn(documents, request),
+    runOn,
+  };
+}
 
 const statusSchema = Type.Union(
   [Type.Object({ renews_at: renewsAtSchema, provisioning_job: provisioningJobSchema }), Type.Null()],

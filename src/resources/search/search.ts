@@ -1,6 +1,6 @@
 import Type from 'typebox';
-import type { SearchPort } from '../documents-ports.ts';
 import type { Operation } from '../operation.ts';
+import type { SearchPort } from '../ports.ts';
 import type { LiveResource } from '../resource.ts';
 
 export interface SearchPorts {

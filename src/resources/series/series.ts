@@ -6,8 +6,8 @@ import type { Point } from '../../telemetry/series/step-ring.ts';
 import { resourceErrors } from '../errors.ts';
 import type { Operation } from '../operation.ts';
 import { idParameter } from '../paging.ts';
+import type { SharedPorts } from '../ports.ts';
 import { type LiveResource, timestamp } from '../resource.ts';
-import type { SharedPorts } from '../shared-ports.ts';
 
 export interface SeriesPorts extends Pick<SharedPorts, 'clock' | 'ref'> {
   /** Traffic of all nodes over time. */

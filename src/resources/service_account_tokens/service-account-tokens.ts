@@ -1,12 +1,27 @@
 import Type from 'typebox';
 import { rfc3339 } from '../../lib/clock.ts';
+import type { JsonObject } from '../../lib/json.ts';
 import { idString, reference } from '../../lib/schema/annotations.ts';
 import { bodyProblem } from '../../lib/schema/decode-body.ts';
 import { parseRfc3339 } from '../../lib/text/rfc3339-time.ts';
 import { hashToken } from '../../lib/text/token-hash.ts';
-import { TOKEN_PREFIX, TOKEN_USE_KIND } from '../../modules/service-account-records.ts';
-import { defineResource, describedFields } from '../resource.ts';
-import { lastUse } from './last-use.ts';
+import { TOKEN_PREFIX, TOKEN_USE_KIND, tokenUseId } from '../../modules/service-account-records.ts';
+import type { StoredRecord } from '../../store/store.ts';
+import type { ReadingPorts } from '../ports.ts';
+import { defineResource, describedFields, type LiveFields, timestamp } from '../resource.ts';
+
+const lastUse: LiveFields<ReadingPorts> = {
+  schema: {
+    last_used_at: Type.Union([timestamp('When the token last opened a route.'), Type.Null()], {
+      description: 'When the token last admitted a request, to the minute; null if it was never used.',
+    }),
+  },
+  read: (records, ports) => Promise.resolve(new Map(records.map((record) => [record.id, fieldsOf(record, ports)]))),
+};
+
+function fieldsOf({ id }: StoredRecord, { documents }: ReadingPorts): JsonObject {
+  return { last_used_at: documents.reader.get(TOKEN_USE_KIND, tokenUseId(id))?.doc['used_at'] ?? null };
+}
 
 const YEAR_MS = 365 * 86_400_000;
 

@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import type { JsonObject } from '../../lib/json.ts';
+import type { SharedPorts } from '../ports.ts';
 import type { LiveResource } from '../resource.ts';
-import type { SharedPorts } from '../shared-ports.ts';
 
 export interface SettingPorts extends Pick<SharedPorts, 'uri'> {
   /** Settings in effect in this process, with secrets masked. */

@@ -4,8 +4,8 @@ import { reference, refSchema } from '../../lib/schema/annotations.ts';
 import { notOnline, resourceErrors } from '../errors.ts';
 import { liveReads } from '../live-operations.ts';
 import type { Operation } from '../operation.ts';
+import type { OnlineItem, SharedPorts } from '../ports.ts';
 import { type LiveResource, timestamp } from '../resource.ts';
-import type { OnlineItem, SharedPorts } from '../shared-ports.ts';
 
 export type SessionCommand = 'stop' | 'restart' | 'update';
 

@@ -6,8 +6,8 @@ import { hasLabels } from '../../lib/text/labels.ts';
 import { notOnline } from '../errors.ts';
 import { liveReads } from '../live-operations.ts';
 import type { OperationRequest } from '../operation.ts';
+import type { OnlineItem, ReadingPorts, SharedPorts } from '../ports.ts';
 import { type LiveResource, timestamp } from '../resource.ts';
-import type { OnlineItem, ReadingPorts, SharedPorts } from '../shared-ports.ts';
 
 export type TunnelPorts = ReadingPorts & Pick<SharedPorts, 'online' | 'ref' | 'uri'>;
 

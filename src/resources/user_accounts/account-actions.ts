@@ -1,5 +1,6 @@
 import Type from 'typebox';
-import { formerHashes, newInvitation } from '../../identity/people/invitation-put.ts';
+import type { PersonalMail } from '../../identity/contracts/identity-mail.ts';
+import { formerHashes, type NewInvitation, newInvitation } from '../../identity/people/invitation-put.ts';
 import {
   accountOf,
   invitationId,
@@ -7,18 +8,91 @@ import {
   USER_INVITATION_KIND,
 } from '../../identity/people/people-records.ts';
 import { rfc3339 } from '../../lib/clock.ts';
-import type { Store } from '../../store/store.ts';
-import type { DocumentsPort } from '../documents-ports.ts';
+import type { RecordReader } from '../../replica/record-reader.ts';
+import type { EndedPerson } from '../../store/identity-store.ts';
+import type { RecordKey, Store, StoredRecord } from '../../store/store.ts';
+import { CONSOLE_SESSION_KIND, sessionOf } from '../console-session-record.ts';
 import { resourceErrors } from '../errors.ts';
 import type { Operation } from '../operation.ts';
-import { deletedPasskeys, type PasskeyEventPorts } from '../passkeys/deleted-passkeys.ts';
-import type { ResourceSettings } from '../resource.ts';
-import type { SharedPorts } from '../shared-ports.ts';
-import { identityOf } from './identity-of.ts';
-import { invitationMail } from './invitation-mail.ts';
-import { signedOut } from './signed-out.ts';
+import { deletedPasskeys, type PasskeyEventPorts } from '../passkeys/passkeys.ts';
+import type { DocumentsPort, SharedPorts } from '../ports.ts';
+import type { IdentityFacts, ResourceSettings } from '../resource.ts';
 
-export interface AccountPorts extends Pick<SharedPorts, 'clock'>, PasskeyEventPorts {
+/** Throws while identity is off: a link could lead nowhere. */
+export function identityOf({ identity }: Pick<ResourceSettings, 'identity'>): IdentityFacts {
+  if (identity !== null) return identity;
+  throw resourceErrors.create(
+    'ERR_POSTERN_IDENTITY_OFF',
+    'this server has no identity host, so nobody can be invited: set identity_host (POSTERN_IDENTITY_HOST) and start the server again',
+  );
+}
+
+/** The mail that brings a person the link. */
+export function invitationMail(
+  { email, name }: { readonly email: string; readonly name: string },
+  { url, expiresAtMs }: Pick<NewInvitation, 'url' | 'expiresAtMs'>,
+  { hostname }: Pick<IdentityFacts, 'hostname'>,
+): PersonalMail {
+  const end = new Date(expiresAtMs).toUTCString();
+  return {
+    to: email,
+    subject: `Your invitation to ${hostname}`,
+    text: [
+      name === '' ? 'Hello,' : `Hello ${name},`,
+      `you can log in at ${hostname}. Open this link and register a passkey on your device:`,
+      url,
+      `The link works once, until ${end}. Keep it to yourself: with it, somebody else could log in as you.`,
+      'If you did not expect this mail, ignore it.',
+    ].join('\n\n'),
+    expiresAtMs,
+  };
+}
+
+const ALL = { beforeId: null, limit: Number.MAX_SAFE_INTEGER };
+
+interface SignedOut {
+  readonly deletes: readonly RecordKey[];
+  readonly endsPeople: readonly EndedPerson[];
+}
+
+/** Everything that ends when a person is logged out, for one transaction. `keepsLink`: the invitation ends otherwise. */
+export function signedOut(
+  accountId: string,
+  { reader, identity }: { readonly reader: RecordReader; readonly identity: ResourceSettings['identity'] },
+  { keepsLink = false }: { readonly keepsLink?: boolean } = {},
+): SignedOut {
+  const links = keepsLink ? [] : invitationsOf(accountId, reader).map(keyOf);
+  // While identity is off, nobody is logged in by it.
+  if (identity === null) return { deletes: links, endsPeople: [] };
+  const { issuer } = identity;
+  return {
+    deletes: [...links, ...consoleSessionsOf(accountId, issuer, reader)],
+    endsPeople: [{ issuer, accountId }],
+  };
+}
+
+/** The invitation of the person, if there is one. */
+export function invitationsOf(accountId: string, reader: RecordReader): readonly StoredRecord[] {
+  const invitation = reader.get(USER_INVITATION_KIND, invitationId(accountId));
+  return invitation === undefined ? [] : [invitation];
+}
+
+/** Logins to the console with this account. */
+function consoleSessionsOf(accountId: string, issuer: string, reader: RecordReader): readonly RecordKey[] {
+  return reader
+    .page(CONSOLE_SESSION_KIND, ALL)
+    .filter((record) => {
+      const { who } = sessionOf(record);
+      return who.kind === 'person' && who.issuer === issuer && who.subject === accountId;
+    })
+    .map(keyOf);
+}
+
+export function keyOf({ kind, id }: RecordKey): RecordKey {
+  return { kind, id };
+}
+
+interface AccountPorts extends Pick<SharedPorts, 'clock'>, PasskeyEventPorts {
   readonly documents: Pick<DocumentsPort, 'update' | 'require' | 'reader'>;
   readonly store: Pick<Store, 'mac'>;
   readonly people: Pick<ResourceSettings, 'identity'> & { newToken(prefix: string): string };

@@ -1,25 +1,108 @@
-import Type, { type Static } from 'typebox';
+import type { Static } from 'typebox';
+import Type from 'typebox';
 import { newInvitation } from '../../identity/people/invitation-put.ts';
 import {
+  accountClaims,
   emailKey,
   type Invitation,
   invitationOf,
+  lastLoginOf,
   PASSKEY_KIND,
   PASSKEY_USE_KIND,
   USER_ACCOUNT_KIND,
   USER_ACCOUNT_USE_KIND,
   USER_INVITATION_KIND,
+  useId,
 } from '../../identity/people/people-records.ts';
+import type { JsonObject } from '../../lib/json.ts';
 import { bodyProblem } from '../../lib/schema/decode-body.ts';
 import type { FieldProblem } from '../../lib/schema/field-problem.ts';
 import { emailAddress } from '../../lib/text/email-address.ts';
-import { type CreatePorts, type Creation, defineResource, describedFields } from '../resource.ts';
-import { accountActions } from './account-actions.ts';
-import { accountUse } from './account-use.ts';
-import { beyondCaller, coversPerson, isPromotion } from './beyond-caller.ts';
-import { identityOf } from './identity-of.ts';
-import { invitationMail } from './invitation-mail.ts';
-import { invitationsOf, keyOf, signedOut } from './signed-out.ts';
+import type { MissingScope } from '../errors.ts';
+import { coversScope, coversScopes, type Principal } from '../operation.ts';
+import type { ReadingPorts } from '../ports.ts';
+import {
+  type CreatePorts,
+  type Creation,
+  defineResource,
+  describedFields,
+  type LiveFields,
+  type ResourceSettings,
+} from '../resource.ts';
+import { accountActions, identityOf, invitationMail, invitationsOf, keyOf, signedOut } from './account-actions.ts';
+
+const ALL = { beforeId: null, limit: Number.MAX_SAFE_INTEGER };
+
+const accountUse: LiveFields<ReadingPorts> = {
+  schema: {
+    last_login_at: Type.Union([Type.String({ format: 'date-time' }), Type.Null()], {
+      description: 'When the person last logged in at the identity host; null if never.',
+    }),
+    passkey_count: Type.Integer({ description: 'Number of passkeys of the person.', examples: [2] }),
+  },
+  read: (records, ports) => Promise.resolve(new Map(records.map(({ id }) => [id, fieldsOf(id, ports)]))),
+};
+
+function fieldsOf(id: string, { documents: { reader } }: ReadingPorts): JsonObject {
+  return {
+    last_login_at: lastLoginOf(reader.get(USER_ACCOUNT_USE_KIND, useId(id))),
+    passkey_count: reader.pageOfParent(PASSKEY_KIND, id, ALL).length,
+  };
+}
+
+interface Manageable {
+  readonly email: string;
+  readonly name: string;
+  readonly groups: readonly string[];
+}
+
+/** Scopes that the person has in the console. */
+function scopesIn(
+  account: Manageable,
+  id: string | null,
+  settings: Pick<ResourceSettings, 'consoleScopesOf'>,
+): readonly string[] {
+  return settings.consoleScopesOf(accountClaims({ ...account, id: id ?? '' }));
+}
+
+/** Whether these scopes are all that the person has in the console. */
+function coversPerson(
+  scopes: readonly string[],
+  account: Manageable,
+  id: string,
+  settings: Pick<ResourceSettings, 'consoleScopesOf'>,
+): boolean {
+  return coversScopes(scopes, scopesIn(account, id, settings));
+}
+
+/** Whether the change gives the person more in the console. */
+function isPromotion(
+  next: Manageable,
+  previous: Manageable,
+  id: string,
+  settings: Pick<ResourceSettings, 'consoleScopesOf'>,
+): boolean {
+  return !coversPerson(scopesIn(previous, id, settings), next, id, settings);
+}
+
+/**
+ * A scope that the caller lacks and the person has in the console, before or after the change: a caller who can invite a
+ * person can be that person. A disabled account counts as if it were active.
+ */
+function beyondCaller(
+  { scopes }: Principal,
+  versions: readonly (Manageable | null)[],
+  id: string | null,
+  settings: Pick<ResourceSettings, 'consoleScopesOf'>,
+): MissingScope | null {
+  const wanted = versions.flatMap((account) => (account === null ? [] : scopesIn(account, id, settings)));
+  const scope = wanted.find((each) => !coversScope(scopes, each));
+  if (scope === undefined) return null;
+  return {
+    scope,
+    message: `this API key lacks the scope "${scope}", which the person has in the console, before or after this change or if a pending change is reverted: use a key that has it`,
+  };
+}
 
 const config = Type.Object({
   ...describedFields,
@@ -42,7 +125,7 @@ const config = Type.Object({
       'Whether the person can log in. False ends all their logins within a second, and their invitation. Default: true.',
   }),
 });
-export type UserAccountConfig = Static<typeof config>;
+type UserAccountConfig = Static<typeof config>;
 
 /** People who log in at the identity host. */
 export const userAccounts = defineResource({

@@ -7,11 +7,9 @@ import {
   type ServerHttp2Stream,
 } from 'node:http2';
 import type { AddressInfo } from 'node:net';
-import { AgentEvents } from '../../../src/agent/events.ts';
+import { AgentEvents, type TunnelSpec } from '../../../src/agent/handle.ts';
 import { type Inspector, type InspectorOptions, startInspector } from '../../../src/agent/inspector/index.ts';
-import { readRequest } from '../../../src/agent/local/request-reading.ts';
-import { takeRequest } from '../../../src/agent/local/served-stream.ts';
-import type { TunnelSpec } from '../../../src/agent/options.ts';
+import { readRequest, takeRequest } from '../../../src/agent/local/served-request.ts';
 import { serveStream } from '../../../src/agent/serve-stream.ts';
 import { Tunnel } from '../../../src/agent/tunnel.ts';
 import { watchStreamEnd } from '../../../src/lib/http2/stream-end.ts';

@@ -1,6 +1,5 @@
 import { once } from 'node:events';
-import type { RequestListener, Server } from 'node:http';
-import { createServer } from 'node:http';
+import { createServer, type RequestListener, type Server } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
 import type { TestContext } from 'node:test';
 import { type AgentHandle, type AgentOptions, startAgent } from '../../../src/agent/index.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { flagsOf } from '../../../src/cli/command.ts';
 import { flagGroups } from '../../../src/cli/command-help.ts';
-import { flagsOf } from '../../../src/cli/parse-command.ts';
 import { COMMANDS } from '../../../src/main/commands/command-list.ts';
 import { runCommand } from '../run-command.ts';
 

@@ -6,7 +6,7 @@ import { after, suite, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { AgentHandle } from '../../../src/agent/handle.ts';
 import { DockerTunnels, type DockerTunnelsParts } from '../../../src/cli/agent/docker/docker-tunnels.ts';
-import type { Allowed } from '../../../src/cli/agent/docker/narrowed-modules.ts';
+import type { Allowed } from '../../../src/cli/agent/docker/wanted-tunnels.ts';
 import type { Cleanup } from '../../support/cleanup.ts';
 import { TunnelWorld } from '../../support/tunnel-world.ts';
 import { type FakeContainer, FakeEngine } from './fake-engine.ts';

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { after, suite, test } from 'node:test';
 import { parse } from 'yaml';
 import { examineAgentConfig } from '../../../src/cli/agent/config/read-agent-config.ts';
-import { validateConfiguration } from '../../../src/configuration-file/validate-configuration.ts';
+import { validateConfiguration } from '../../../src/configuration-file/read-configuration.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 import { runCommand } from '../run-command.ts';
 import { RETIRED_ANSWERS } from './retired-answers.ts';

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { type EnrollOptions, type Enrolment, enroll } from '../../../src/agent/enrollment/enroll.ts';
+import { type EnrollOptions, type Enrolment, enroll } from '../../../src/agent/enroll.ts';
 import { type Invitation, readInvitationLine } from '../../../src/tunnel/invitation-line.ts';
 
 export function newToken(): string {

@@ -1,5 +1,5 @@
+import { kebab, moduleName, resourceName } from '../../../src/cli/api/api-resources.ts';
 import type { OperationDescription } from '../../../src/cli/api/operation-list.ts';
-import { kebab, moduleName, resourceName } from '../../../src/cli/api/resource-names.ts';
 import { resources } from '../../../src/resources/registry.ts';
 import { registeredDescription } from '../operations/registered.ts';
 

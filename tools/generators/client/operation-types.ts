@@ -1,6 +1,6 @@
 import type { TObject, TSchema } from 'typebox';
+import { listItems } from '../../../src/cli/api/api-resources.ts';
 import type { OperationDescription } from '../../../src/cli/api/operation-list.ts';
-import { listItems } from '../../../src/cli/api/resource-names.ts';
 import { pagingQuery } from '../../../src/resources/paging.ts';
 import { type ClientResource, pascal } from './client-resource.ts';
 

@@ -1,5 +1,5 @@
+import { listItems, pathParameters } from '../../../src/cli/api/api-resources.ts';
 import type { OperationDescription } from '../../../src/cli/api/operation-list.ts';
-import { listItems, pathParameters } from '../../../src/cli/api/resource-names.ts';
 import { type ClientResource, camel } from './client-resource.ts';
 import { answerType, bodyName, bodySchema, type DeclaredType, declaredTypes, queryType } from './operation-types.ts';
 import { comment, type NamedTypes, objectBody } from './type-text.ts';

@@ -1,12 +1,12 @@
 import { hostNameProblem } from '../../../../src/lib/net/host-name.ts';
 import { USUAL_SCOPES } from '../../../../src/publish/edge-login.ts';
-import { readTarget } from '../../../../src/publish/read-target.ts';
-import type {
-  WantedEdge,
-  WantedLogin,
-  WantedPassword,
-  WantedPeople,
-  WantedTarget,
+import {
+  readTarget,
+  type WantedEdge,
+  type WantedLogin,
+  type WantedPassword,
+  type WantedPeople,
+  type WantedTarget,
 } from '../../../../src/publish/wanted-edge.ts';
 import { expiryProblem } from '../../../../src/resources/guest_links/link-expiry.ts';
 import { addressesIn, rangesIn, rangesProblem } from '../../format/address-ranges.ts';

@@ -1,4 +1,4 @@
-import { targetText } from '../../../../src/publish/plan-backend.ts';
+import { targetText } from '../../../../src/publish/plan-parts.ts';
 import type { WantedEdge } from '../../../../src/publish/wanted-edge.ts';
 import { localTime } from '../../format/times.ts';
 import { urlOf } from './publish-request.ts';

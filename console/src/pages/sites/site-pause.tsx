@@ -2,8 +2,7 @@ import { useState } from 'preact/hooks';
 import type { HttpsEdge } from '../../../../src/client/generated/https-edges.ts';
 import { PlainField } from '../../components/form/plain-field.tsx';
 import { rangesIn, rangesProblem } from '../../format/address-ranges.ts';
-import { SiteChange } from './site-change.tsx';
-import type { ChangeProps } from './site-changes.tsx';
+import { type ChangeProps, SiteChange } from './site-changes.tsx';
 
 const TEXT = 'This site is being worked on. Please come back soon.';
 const MAX_TEXT = 500;

@@ -1,5 +1,4 @@
-import type { DockerConfig } from '../docker/docker-config.ts';
-import type { ModuleConfigs } from '../modules/module-config.ts';
+import type { ModuleConfigs } from '../module-forms.ts';
 
 /** An agent's configuration file, decoded. Null means absent. */
 export interface AgentConfig {
@@ -15,8 +14,8 @@ export interface AgentConfig {
   readonly docker: DockerConfig | null;
 }
 
-export type TunnelProto = 'http' | 'tcp' | 'tls';
-export type TunnelScheme = 'http' | 'https';
+type TunnelProto = 'http' | 'tcp' | 'tls';
+type TunnelScheme = 'http' | 'https';
 
 /** One tunnel as the user describes it, in the file or by flags. */
 export interface TunnelConfig {
@@ -45,3 +44,29 @@ export interface UpstreamTlsConfig {
   readonly serverName: string | null;
   readonly insecureSkipVerify: boolean;
 }
+
+/** The section `docker` of an agent's file. */
+export interface DockerConfig {
+  /** Null: `DOCKER_HOST`, or the first usual socket that exists. */
+  readonly socket: string | null;
+  readonly defaults: DockerDefaults;
+  /** `NAME=VALUE` that several services may have. Any other label belongs to one service. */
+  readonly sharedLabels: readonly string[];
+}
+
+/** What every container gets. Labels of containers can only narrow it. */
+export interface DockerDefaults {
+  readonly modules: ModuleConfigs;
+  /** Empty: no rule. */
+  readonly allowGroups: readonly string[];
+  readonly allowEmails: readonly string[];
+  /** Whether a container may be published without a login. */
+  readonly allowPublic: boolean;
+  readonly upstreamTls: UpstreamTlsConfig | null;
+}
+
+export const NO_DOCKER_CONFIG: DockerConfig = {
+  socket: null,
+  defaults: { modules: {}, allowGroups: [], allowEmails: [], allowPublic: false, upstreamTls: null },
+  sharedLabels: [],
+};

@@ -1,12 +1,10 @@
-import { AgentError } from '../../../agent/agent-error.ts';
+import { AgentError } from '../../../agent/errors.ts';
 import { parseLocalAddress } from '../../../agent/local/local-address.ts';
 import { hostNameProblem } from '../../../lib/net/host-name.ts';
 import { parseListenAddress } from '../../../lib/net/listen-address.ts';
 import { labelsProblem } from '../../../lib/text/labels.ts';
 import type { CommandForm } from '../../../modules/command-form.ts';
-import { writtenKey } from '../modules/module-config.ts';
-import { goesWith } from '../modules/module-flags.ts';
-import { moduleForms } from '../modules/module-forms.ts';
+import { goesWith, moduleForms, writtenKey } from '../module-forms.ts';
 import type { TunnelConfig } from './agent-config.ts';
 
 /** Properties of a tunnel, by their key in the file; flags have the same names in their own spelling. */
@@ -14,7 +12,7 @@ type OwnKey = 'addr' | 'proto' | 'labels' | 'schemes' | 'domain' | 'remote_port'
 /** Modules add their own. */
 export type TunnelKey = OwnKey | (string & {});
 
-export interface TunnelProblem {
+interface TunnelProblem {
   readonly key: TunnelKey;
   readonly message: string;
 }
@@ -144,4 +142,39 @@ export function labelProblem(text: string): string | null {
 export function splitLabel(text: string): readonly [name: string, value: string] {
   const at = text.indexOf('=');
   return at === -1 ? [text, ''] : [text.slice(0, at), text.slice(at + 1)];
+}
+
+const MAX_METADATA = 4096;
+const MAX_TOKEN = 256;
+
+/** Each returns the problem with a text, phrased to follow its name, or null. */
+export function tokenProblem(text: string): string | null {
+  return text.length <= MAX_TOKEN && /^[\x21-\x7e]+$/.test(text)
+    ? null
+    : `must be 1 to ${MAX_TOKEN} visible ASCII characters on one line`;
+}
+
+export function metadataProblem(text: string): string | null {
+  return text.length <= MAX_METADATA ? null : `must have at most ${MAX_METADATA} characters`;
+}
+
+export function nameProblem(text: string): string | null {
+  return /^[\p{L}\p{N}][\p{L}\p{N} ._-]{0,63}$/u.test(text)
+    ? null
+    : 'must be 1 to 64 letters, digits, spaces, dots, hyphens and underscores, and start with a letter or digit';
+}
+
+const MAX_ITEM = 255;
+
+/** Each returns the problem with one item of a list of people, phrased to follow its name, or null. */
+export function groupProblem(text: string): string | null {
+  return text.length > 0 && text.length <= MAX_ITEM && text.trim() === text && !/[\p{Cc}\p{Cf}]/u.test(text)
+    ? null
+    : `must be a group of 1 to ${MAX_ITEM} characters`;
+}
+
+export function emailProblem(text: string): string | null {
+  return groupProblem(text) === null && /^[^@\s,]+@[^@\s,]+$/.test(text)
+    ? null
+    : 'must be an address such as ana@example.com';
 }

@@ -1,9 +1,8 @@
 import { hostNameProblem, lowerCaseHost } from '../../../lib/net/host-name.ts';
 import { labelsProblem } from '../../../lib/text/labels.ts';
 import { didYouMean } from '../../../lib/text/near-match.ts';
-import { splitLabel } from '../config/tunnel-rules.ts';
+import { emailProblem, groupProblem, splitLabel } from '../config/tunnel-rules.ts';
 import { PREFIX, portOf } from './container.ts';
-import { emailProblem, groupProblem } from './list-items.ts';
 
 const NAMES = ['host', 'labels', 'port', 'scheme', 'network', 'login', 'allow-groups', 'allow-emails'] as const;
 /** As they are written. */

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Backoff } from '../../../agent/backoff.ts';
+import { Backoff } from '../../../agent/timings.ts';
 import { reportBug } from '../../../lib/bug-report.ts';
 import { messageOf } from '../../../lib/error-text.ts';
 import {
@@ -11,7 +11,41 @@ import {
   undescribed,
 } from './container.ts';
 import { EngineAnswerError, type EngineClient, type EventStream } from './engine-client.ts';
-import { changedContainer } from './engine-event.ts';
+
+/** Others, such as exec of health checks, are frequent and change nothing here. */
+const ACTIONS = new Set([
+  'start',
+  'die',
+  'died',
+  'stop',
+  'kill',
+  'pause',
+  'unpause',
+  'rename',
+  'update',
+  'restart',
+  'destroy',
+  'remove',
+  'cleanup',
+  'health_status',
+  'connect',
+  'disconnect',
+]);
+
+/** The id of the container that an event changed; null for any other event, and for what is not an event. */
+export function changedContainer(event: unknown): string | null {
+  const { Type: type, Action: action, Actor: actor } = fieldsOf(event);
+  if ((type !== 'container' && type !== 'network') || typeof action !== 'string') return null;
+  // `health_status: healthy`.
+  if (!ACTIONS.has(action.split(':')[0] ?? '')) return null;
+  const { ID: id, Attributes: attributes } = fieldsOf(actor);
+  const container = type === 'container' ? id : fieldsOf(attributes)['container'];
+  return typeof container === 'string' && container.length <= 128 ? container : null;
+}
+
+function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>) : {};
+}
 
 /** Events come in groups: a container that starts causes several. */
 const GATHER_MS = 150;
@@ -34,7 +68,7 @@ export interface Reading {
   readonly omitted: number;
 }
 
-export interface ContainerWatchParts {
+interface ContainerWatchParts {
   readonly client: EngineClient;
   onReading(reading: Reading): void;
   /** Why the engine cannot be read now; null: it can again. */

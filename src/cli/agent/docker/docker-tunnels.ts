@@ -1,16 +1,18 @@
 import { networkInterfaces } from 'node:os';
-import type { AgentHandle } from '../../../agent/handle.ts';
-import type { TunnelSpec } from '../../../agent/options.ts';
+import type { AgentHandle, TunnelSpec } from '../../../agent/handle.ts';
+import { usage } from '../../../lib/flags.ts';
 import { TokenBucket } from '../../../lib/token-bucket.ts';
 import { MAX_TUNNELS_PER_SESSION } from '../../../tunnel/protocol.ts';
-import { printable } from '../../api/cell-text.ts';
+import { printable } from '../../output/cell-text.ts';
+import type { AgentPorts } from '../agent-ports.ts';
+import { type AgentConfig, type DockerDefaults, NO_DOCKER_CONFIG, type TunnelConfig } from '../config/agent-config.ts';
 import { refusalText } from '../event-text.ts';
-import { reachOf } from './container-address.ts';
+import { besideFile, readCertificates, tunnelSpecs } from '../tunnel-specs.ts';
+import { reachOf } from './container.ts';
 import { ContainerWatch, type Reading } from './container-watch.ts';
-import { type EngineAddress, engineText } from './engine-address.ts';
+import { type EngineAddress, engineAddress, engineText, usualSockets } from './engine-address.ts';
 import { EngineClient } from './engine-client.ts';
-import type { Allowed } from './narrowed-modules.ts';
-import { type Rejection, type Wanted, type WantedTunnel, wantedTunnels } from './wanted-tunnels.ts';
+import { type Allowed, type Rejection, type Wanted, type WantedTunnel, wantedTunnels } from './wanted-tunnels.ts';
 
 /** A service that is replaced by its successor keeps its hosts and labels for this long. */
 const KEPT_MS = 60_000;
@@ -184,4 +186,57 @@ function omittedLine(omitted: number): string {
 
 function postponedLine(postponed: number): string {
   return `${postponed} containers wait: this agent publishes at most ${OPENED_PER_MINUTE} a minute. Look for containers that restart again and again`;
+}
+
+/** Where containers are read, and what the agent's file allows them. */
+export async function dockerSource(
+  file: { readonly path: string; readonly config: AgentConfig } | null,
+  env: Readonly<Record<string, string | undefined>>,
+  { files }: Pick<AgentPorts, 'files'>,
+): Promise<DockerSource> {
+  const { socket, defaults, sharedLabels } = file?.config.docker ?? NO_DOCKER_CONFIG;
+  const { modules = {}, upstreamTls } = await defaultSpec(defaults, file?.path ?? '', files);
+  const { allowGroups, allowEmails, allowPublic } = defaults;
+  return {
+    engine: await engineOf(socket, env, files),
+    allowed: { modules, allowGroups, allowEmails, allowPublic, ...(upstreamTls !== undefined && { upstreamTls }) },
+    sharedLabels,
+  };
+}
+
+async function engineOf(
+  socket: string | null,
+  env: Readonly<Record<string, string | undefined>>,
+  files: AgentPorts['files'],
+): Promise<EngineAddress> {
+  const variable = env['DOCKER_HOST'] || null;
+  const given = socket ?? variable;
+  if (given !== null) {
+    const address = engineAddress(given);
+    if (!('problem' in address)) return address;
+    throw usage(`${socket === null ? 'DOCKER_HOST' : 'docker.socket'} ${address.problem}`);
+  }
+  const places = usualSockets(env);
+  for (const path of places) if (await files.exists(path)) return { socketPath: path };
+  throw usage(`no socket of Docker or Podman at ${places.join(', ')}: set docker.socket in the file, or DOCKER_HOST`);
+}
+
+/** With certificates instead of file names, as in a tunnel of the file. */
+export async function defaultSpec(
+  { modules, upstreamTls }: DockerDefaults,
+  path: string,
+  files: AgentPorts['files'],
+): Promise<Partial<TunnelSpec>> {
+  const tunnel: TunnelConfig = {
+    ...{ name: 'docker', addr: '1', proto: 'http', labels: null, schemes: null, domain: null, remotePort: null },
+    ...{ metadata: null, hostHeader: null, inspect: true, modules, upstreamTls },
+  };
+  const [spec] = await tunnelSpecs(tunnel, (paths, key) =>
+    readCertificates(
+      paths.map((each) => besideFile(path, each)),
+      `${path}: docker.defaults.${key}`,
+      files,
+    ),
+  );
+  return spec ?? {};
 }

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import fc from 'fast-check';
-import type { Container } from './container.ts';
-import type { Reach } from './container-address.ts';
+import type { Container, Reach } from './container.ts';
 import { type Circumstances, wantedTunnels } from './wanted-tunnels.ts';
 
 const REACH: Reach = { hasLoopback: true, networks: new Set(['shared']), own: new Set(['10.0.0.1']) };

@@ -1,20 +1,23 @@
 import { join } from 'node:path';
-import { AgentError } from '../../../agent/agent-error.ts';
+import { AgentError } from '../../../agent/errors.ts';
 import { usage } from '../../../lib/flags.ts';
 import { isHostName } from '../../../lib/net/listen-address.ts';
 import { hashToken } from '../../../lib/text/token-hash.ts';
 import { type Invitation, readInvitationLine } from '../../../tunnel/invitation-line.ts';
-import { printable } from '../../api/cell-text.ts';
-import type { Command, CommandContext } from '../../command.ts';
-import { type CommandSyntax, INVALID_USAGE } from '../../command-syntax.ts';
-import { isAgreed } from '../../is-agreed.ts';
-import { type ParsedCommand, parseCommand } from '../../parse-command.ts';
-import { fileFlag, YES } from '../../shared-flags.ts';
-import { readCertificates } from '../certificates.ts';
-import { configPlaces, FILE_IN_FOLDER, findConfigFile } from '../config/find-config.ts';
+import {
+  type Command,
+  type CommandContext,
+  type CommandSyntax,
+  INVALID_USAGE,
+  type ParsedCommand,
+  parseCommand,
+} from '../../command.ts';
+import { printable } from '../../output/cell-text.ts';
+import { fileFlag, isAgreed, YES } from '../../shared-flags.ts';
+import { configPlaces, FILE_IN_FOLDER, findConfigFile } from '../config/read-agent-config.ts';
 import { FlagValues } from '../flag-values.ts';
-import type { JoinPorts } from './join-ports.ts';
-import { JoinedFile } from './joined-file.ts';
+import { readCertificates } from '../tunnel-specs.ts';
+import { JoinedFile, type JoinPorts } from './joined-file.ts';
 
 const SYNTAX: CommandSyntax = {
   name: 'agent',

@@ -1,17 +1,17 @@
 import { dirname, join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
+import type { EnrollOptions, Enrolment } from '../../../agent/enroll.ts';
 import { whyUnwritable } from '../../../lib/error-text.ts';
 import { withField } from '../../../lib/text/yaml/with-field.ts';
+import type { AgentPorts } from '../agent-ports.ts';
 import type { AgentConfig } from '../config/agent-config.ts';
-import type { ConfigFile } from '../config/find-config.ts';
-import { examineAgentConfig, readAgentConfig } from '../config/read-agent-config.ts';
+import { type ConfigFile, examineAgentConfig, readAgentConfig } from '../config/read-agent-config.ts';
 import { agentCommandErrors } from '../errors.ts';
-import type { JoinPorts } from './join-ports.ts';
 
 const CA_FILE = 'postern-gateway-ca.pem';
 const NEW_FILE = 'version: 2\n';
 
-export interface JoinedAccess {
+interface JoinedAccess {
   readonly serverAddr: string;
   readonly token: string;
   /** PEM; null: the system's authorities, or those that the file names. */
@@ -102,4 +102,20 @@ export class JoinedFile {
       throw agentCommandErrors.create('ERR_POSTERN_AGENT_CONFIG', message, { cause });
     }
   }
+}
+
+/** External effects of `postern agent join`. */
+export interface JoinPorts {
+  readonly files: AgentPorts['files'] & {
+    /** Absolute, with symbolic links of an existing file resolved. */
+    resolve(path: string): Promise<string>;
+    /** Atomically, readable for this user only; creates the directory. */
+    writePrivate(path: string, text: string): Promise<void>;
+    remove(path: string): Promise<void>;
+  };
+  readonly hostName: string;
+  enroll(options: EnrollOptions): Promise<Enrolment>;
+  /** The token of a new credential. */
+  newToken(): string;
+  readStdin(): Promise<string>;
 }

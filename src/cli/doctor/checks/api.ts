@@ -1,7 +1,6 @@
 import { type Finding, findingsOf } from '../../../checks/check.ts';
 import { store, storeAdvice } from '../../../checks/nodes.ts';
-import { PosternApiError } from '../../../client/postern-api-error.ts';
-import { networkReason } from '../../../client/postern-connection-error.ts';
+import { networkReason, PosternApiError } from '../../../client/call-errors.ts';
 import type { Transport } from '../../../client/transport.ts';
 import { messageOf } from '../../../lib/error-text.ts';
 import { isJsonObject } from '../../../lib/json.ts';

@@ -4,9 +4,8 @@ import { FORBIDDEN_ADVICE, forbiddenLine } from '../../../checks/routes.ts';
 import type { StaticBackend } from '../../../client/generated/static-backends.ts';
 import { splitAddress } from '../../../lib/net/split-address.ts';
 import { upstreamGuard } from '../../../upstream/upstream-guard.ts';
-import { dialProblem } from '../dial.ts';
+import { dialProblem, mapConcurrently } from '../dial.ts';
 import type { Installation } from '../installation.ts';
-import { mapConcurrently } from '../map-concurrently.ts';
 
 const MAX_BACKENDS = 500;
 

@@ -6,8 +6,8 @@ import { openZone, providerOf } from '../../../dns/open-zone.ts';
 import { createProviderFetch } from '../../../dns/provider-api.ts';
 import { askTxt } from '../../../dns/servers/ask-txt.ts';
 import { type DnsLookup, systemDnsLookup } from '../../../dns/servers/dns-lookup.ts';
+import { mapConcurrently } from '../dial.ts';
 import type { Installation } from '../installation.ts';
-import { mapConcurrently } from '../map-concurrently.ts';
 
 const TIMEOUT_MS = 20_000;
 

@@ -1,10 +1,8 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../lib/json.ts';
 import { AgentFile } from '../agent-file.ts';
-import { type ImportReport, isUnset, textFor } from '../import-report.ts';
-import { parseYamlInput } from '../parse-input.ts';
-import { type ImportInput, inputError } from '../read-input.ts';
-import { addEndpoint } from './convert-endpoint.ts';
-import { addTunnel } from './convert-tunnel.ts';
+import { type ImportReport, isUnset, textFor, unknownFields } from '../import-report.ts';
+import { type ImportInput, inputError, parseYamlInput } from '../read-input.ts';
+import { addTunnel, policyPasswords } from './convert-tunnel.ts';
 
 /** Settings of the agent that are carried over; the rest is about the retired service. */
 const CARRIED: Readonly<Record<string, string>> = {
@@ -60,4 +58,77 @@ function readSettings(settings: JsonObject, place: readonly string[], file: Agen
       report.dropFields([...place, name], value, textFor(WHY, name, NO_SETTING));
     else file.set(target, value === 'false' ? false : value);
   }
+}
+
+const NO_OPTION = "Postern's agent has no such option";
+const HARMLESS: ReadonlySet<string> = new Set(['pooling_enabled']);
+const HARMLESS_UPSTREAM: ReadonlySet<string> = new Set(['protocol']);
+
+const HOST = /^(?:[a-z]+:\/\/)?([^:/]+)/i;
+
+/** One endpoint of version 3: a public URL and an upstream. */
+export function addEndpoint(
+  endpoint: JsonObject,
+  index: number,
+  { file, report }: { readonly file: AgentFile; readonly report: ImportReport },
+): void {
+  const { name, url, upstream, metadata, description, traffic_policy: policy = null, ...others } = endpoint;
+  const passwords = policyPasswords(policy);
+  const rest = passwords === null ? { traffic_policy: policy, ...others } : others;
+  const title = typeof name === 'string' && name !== '' ? name : `endpoint-${index + 1}`;
+  const place = ['endpoints', title];
+  const { url: target, ...upstreamRest } = isJsonObject(upstream) ? upstream : { url: upstream ?? null };
+  for (const [field, value] of Object.entries(rest))
+    report.dropFields([...place, field], value as JsonValue, NO_OPTION);
+  for (const [field, value] of Object.entries(upstreamRest)) {
+    report.dropFields([...place, 'upstream', field], value as JsonValue, NO_OPTION);
+  }
+  const { bindings, ...left } = rest as JsonObject;
+  const isPublic = Array.isArray(bindings) && bindings.every((each) => each === 'public');
+  const lost = [
+    ...unknownFields(left, HARMLESS),
+    ...unknownFields(isPublic ? {} : { bindings: bindings ?? null }, HARMLESS),
+    ...unknownFields(upstreamRest as JsonObject, HARMLESS_UPSTREAM).map((each) => `upstream.${each}`),
+  ];
+  if (lost.length > 0) {
+    report.drop(
+      place,
+      `not written, because ${lost.join(' and ')} may have protected it: add the tunnel with a protection`,
+    );
+    // A wildcard of the file, or another endpoint of the host, would serve it without that. Without a URL it has a host of its own.
+    if (!isUnset(url)) file.close([HOST.exec(typeof url === 'string' ? url : '')?.[1] ?? '?'], place);
+    return;
+  }
+  const published = publicAddress(url ?? '', place, report);
+  if (published === null) return;
+  const texts = [description, metadata].filter((each): each is string => typeof each === 'string' && each !== '');
+  const fields = { ...published, addr: localAddress(target), metadata: texts.join(' ') };
+  const group = others['pooling_enabled'] === true ? true : null;
+  file.add(title, passwords === null ? fields : { ...fields, basic_auth: passwords }, place, { group });
+}
+
+/** Null after it was reported. */
+function publicAddress(url: JsonValue, place: readonly string[], report: ImportReport): JsonObject | null {
+  const [whole, scheme = 'https', host = '', port] =
+    /^(?:([a-z]+):\/\/)?([^:/]*)(?::(\d+))?\/?$/.exec(typeof url === 'string' ? url : '/') ?? [];
+  const drop = (why: string): null => {
+    report.drop([...place, 'url'], why);
+    return null;
+  };
+  if (whole === undefined) return drop('must be a scheme and a host, without a path');
+  if (/\.internal\.?$/i.test(host)) return drop('internal endpoints do not exist in Postern: use a tunnel with labels');
+  if (scheme === 'tcp') {
+    if (host !== '') drop('only the port is carried over, as remote_port: the server must have it in tcp_ports');
+    return { proto: 'tcp', ...(port !== undefined && { remote_port: Number(port) }) };
+  }
+  if (port !== undefined) drop(`the port ${port} is that of the server: its settings say where it listens`);
+  if (scheme === 'tls') return { proto: 'tls', domain: host };
+  if (scheme === 'https') return { proto: 'http', domain: host };
+  if (scheme === 'http') return { proto: 'http', schemes: ['http'], domain: host };
+  return drop('has a scheme that the agent does not publish');
+}
+
+/** A port, or a URL whose scheme the agent knows. */
+function localAddress(target: JsonValue | undefined): JsonValue {
+  return typeof target === 'string' ? target.replace(/^(tcp|tls):\/\//, '') : (target ?? null);
 }

@@ -1,12 +1,19 @@
-import type { TObject } from 'typebox';
-import type { InstallationDocuments } from '../../../configuration-file/documents.ts';
+import type { TObject, TSchema } from 'typebox';
+import type { InstallationDocuments } from '../../../configuration-file/installed-objects.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../lib/json.ts';
+import { isObjectSchema, isOpenSchema } from '../../../lib/schema/schema-facts.ts';
 import { operationList } from '../../api/operation-list.ts';
-import { ImportReport, isUnset } from '../import-report.ts';
-import { knownPart } from './known-part.ts';
-import { accountRestriction, mayServeAnother, missingReference, type RetiredDocuments } from './lost-restrictions.ts';
-import { HARMLESS } from './not-carried.ts';
-import { RETIRED_LISTS } from './retired-lists.ts';
+import { ImportReport, isUnset, textFor } from '../import-report.ts';
+import {
+  accountRestriction,
+  HARMLESS,
+  mayServeAnother,
+  missingReference,
+  NO_SUCH_FIELD,
+  NOT_CARRIED,
+  type RetiredDocuments,
+} from './lost-restrictions.ts';
+import { RETIRED_LISTS } from './read-dump.ts';
 
 /** Domains of the retired service: nobody else can serve them. */
 const FOREIGN_DOMAIN = /(^|\.)ngrok(-free)?\.(app|dev|io|pizza)$/;
@@ -175,4 +182,47 @@ function nameOf({ hostports, domain, addr, description, id }: JsonObject): strin
 
 function textOf(value: JsonValue | undefined): string {
   return typeof value === 'string' ? value : '';
+}
+
+const UNEXPECTED = 'not written: it has an unexpected shape';
+
+/** The part of a document that Postern's own answers have. Every other field that is set is reported. */
+function knownPart(document: JsonObject, schema: TObject, place: readonly string[], report: ImportReport): JsonObject {
+  const known: Record<string, JsonValue> = {};
+  for (const [name, value] of Object.entries(document) as [string, JsonValue][]) {
+    const field = Object.hasOwn(schema.properties, name) ? schema.properties[name] : otherField(schema);
+    if (field === undefined || isAlwaysNull(field))
+      report.dropFields([...place, name], value, textFor(NOT_CARRIED, name, NO_SUCH_FIELD));
+    else known[name] = partOf(value, field, [...place, name], report);
+  }
+  return known;
+}
+
+/** The field of every other name in a map, such as headers by name. */
+function otherField(schema: TObject): TSchema | undefined {
+  return isOpenSchema(schema)
+    ? ((schema as { additionalProperties?: unknown }).additionalProperties as TSchema)
+    : undefined;
+}
+
+/** A field of the retired API that answers still have, without a place for its value. */
+function isAlwaysNull(field: TSchema): boolean {
+  return (field as { readonly type?: string }).type === 'null';
+}
+
+function partOf(value: JsonValue, field: TSchema, place: readonly string[], report: ImportReport): JsonValue {
+  const { anyOf, items } = field as { readonly anyOf?: readonly TSchema[]; readonly items?: TSchema };
+  const schema = anyOf?.find((each) => isObjectSchema(each)) ?? field;
+  if (isJsonObject(value) && isObjectSchema(schema)) return knownPart(value, schema, place, report);
+  if (Array.isArray(value) && items !== undefined) {
+    return value.map((item: JsonValue, index) => partOf(item, items, [...place, String(index)], report));
+  }
+  const isUnexpected = !isUnset(value) && (isObjectSchema(schema) || items !== undefined || isNoSwitch(value, schema));
+  if (!isUnexpected) return value;
+  report.drop(place, UNEXPECTED);
+  return null;
+}
+
+function isNoSwitch(value: JsonValue, schema: TSchema): boolean {
+  return (schema as { readonly type?: string }).type === 'boolean' && typeof value !== 'boolean';
 }

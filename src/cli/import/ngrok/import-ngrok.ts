@@ -8,9 +8,8 @@ import type { ImportCall, Imported } from '../sources.ts';
 import { writtenConfiguration } from '../written-configuration.ts';
 import { convertDocuments } from './convert-documents.ts';
 import type { RetiredDocuments } from './lost-restrictions.ts';
-import { readDump } from './read-dump.ts';
+import { RETIRED_LISTS, readDump } from './read-dump.ts';
 import { RetiredApi } from './retired-api.ts';
-import { RETIRED_LISTS } from './retired-lists.ts';
 
 const DEFAULT_URL = 'https://api.ngrok.com';
 

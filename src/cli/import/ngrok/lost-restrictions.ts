@@ -1,6 +1,5 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../lib/json.ts';
 import { isUnset } from '../import-report.ts';
-import { OTHER_RESTRICTIONS } from './not-carried.ts';
 
 /** What the retired API answered, or a dump has. A list that it lacks was not read. */
 export interface RetiredDocuments {
@@ -43,3 +42,24 @@ export function missingReference(
   const isKnown = (each: JsonValue): boolean => isJsonObject(each) && ids.has(each['id'] ?? '');
   return references.every(isKnown) ? null : `an unknown item of ${list}`;
 }
+
+/** Why a field of the retired API has no place in Postern, by its name. */
+export const NOT_CARRIED: Readonly<Record<string, string>> = {
+  webhook_verification: 'Postern has no such module: verify webhooks in your service',
+  saml: 'Postern has no such module: use a login of oidc or oauth',
+  websocket_tcp_converter: 'Postern has no such module',
+  traffic_policy: 'Postern has no policies: use its modules',
+  policy: 'Postern has no policies: use its modules',
+};
+
+export const NO_SUCH_FIELD = 'Postern has no such field';
+
+/** Modules that do not decide who gets in. A route or edge that loses any other part must not be open to everybody. */
+export const HARMLESS: ReadonlySet<string> = new Set([
+  'request_headers',
+  'response_headers',
+  'websocket_tcp_converter',
+]);
+
+/** What an account-wide IP restriction of these types protects is not served by Postern. */
+const OTHER_RESTRICTIONS: readonly JsonValue[] = ['api', 'dashboard', 'agent'];

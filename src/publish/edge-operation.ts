@@ -1,8 +1,0 @@
-import type { JsonObject } from '../lib/json.ts';
-
-/** One write of a changeset. */
-export interface EdgeOperation {
-  readonly method: 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  readonly path: string;
-  readonly body?: JsonObject;
-}
