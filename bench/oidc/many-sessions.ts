@@ -3,7 +3,7 @@ import { loadConfig } from '../../src/config/load.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { createKsuidSource } from '../../src/lib/text/ksuid.ts';
 import { openStore } from '../../src/main/open-store.ts';
-import { SessionCookies } from '../../src/modules/login/cookies/session-cookie.ts';
+import { SessionCookies } from '../../src/modules/login/session-cookie.ts';
 
 export interface LoginPlace {
   readonly edgeId: string;

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { KeyedMutex } from '../lib/async/keyed-mutex.ts';
 import { type Clock, rfc3339 } from '../lib/clock.ts';
 import { isJsonObject, type JsonObject } from '../lib/json.ts';
-import { addSealedRecord } from '../replica/add-sealed-record.ts';
+import { addSealedRecord } from '../replica/followed-replica.ts';
 import type { Replica } from '../replica/replica.ts';
 import type { Store, StoredRecord } from '../store/store.ts';
 import { AcmeFailure } from './client/acme-failure.ts';

@@ -1,9 +1,9 @@
 import { PosternError } from '../lib/errors.ts';
 import type { JsonObject } from '../lib/json.ts';
-import type { RecordReader } from '../replica/record-reader.ts';
+import type { RecordReader } from '../replica/record-table.ts';
 import { type MissingScope, refuseWithout } from '../resources/errors.ts';
 import type { OperationRequest, Principal } from '../resources/operation.ts';
-import { earlierDocument } from '../store/pending-change.ts';
+import { earlierDocument } from '../store/own-records.ts';
 import type { Expectation } from '../store/store.ts';
 import type { Catalog, CompiledResource } from './catalog.ts';
 import type { DocumentsContext } from './documents-context.ts';

@@ -2,7 +2,7 @@ import type { TObject } from 'typebox';
 import Type from 'typebox';
 import { type BodyDecoder, createDecoder, patchDecoder } from '../lib/schema/decode-body.ts';
 import type { Module } from '../modules/contract/module.ts';
-import { moduleRecordKey } from '../modules/module-record-key.ts';
+import { moduleRecordKey } from '../modules/module-config.ts';
 import type { EventType } from '../resources/operation.ts';
 import type { ResourcePorts } from '../resources/registry.ts';
 import type { ConfigurationResource, Resource } from '../resources/resource.ts';

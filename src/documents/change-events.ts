@@ -1,7 +1,7 @@
 import { rfc3339 } from '../lib/clock.ts';
 import { PosternError } from '../lib/errors.ts';
 import type { JsonObject } from '../lib/json.ts';
-import type { RecordReader } from '../replica/record-reader.ts';
+import type { RecordReader } from '../replica/record-table.ts';
 import { callerRef } from '../resources/live-operations.ts';
 import type { Principal } from '../resources/operation.ts';
 import type { OutboxEvent, PageQuery, StoredRecord, WriteSet } from '../store/store.ts';

@@ -1,6 +1,6 @@
 import { pointerTo } from '../lib/schema/field-problem.ts';
 import type { LearnedCommit, StateKeeper } from '../replica/kept-state.ts';
-import type { RecordReader } from '../replica/record-reader.ts';
+import type { RecordReader } from '../replica/record-table.ts';
 import { LOCAL_CALLER, type OperationRequest, type OperationResult } from '../resources/operation.ts';
 import type { ReferredReader } from '../resources/resource.ts';
 import type { Change, ChangeNote, IdempotencyRecord, RecordKey, Store, StoredRecord } from '../store/store.ts';

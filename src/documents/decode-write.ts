@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../lib/json.ts';
 import { type BodyDecoder, isEmpty } from '../lib/schema/decode-body.ts';
 import { type FieldProblem, pointerTo } from '../lib/schema/field-problem.ts';
-import { moduleProblems, normalized, sealed } from '../modules/checked-config.ts';
+import { moduleProblems, normalized, sealed } from '../modules/module-config.ts';
 import { settingsOf } from '../modules/module-settings.ts';
 import type { Principal } from '../resources/operation.ts';
 import type { RecordChange } from '../resources/ports.ts';

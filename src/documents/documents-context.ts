@@ -1,8 +1,8 @@
 import type { KeyedMutex } from '../lib/async/keyed-mutex.ts';
 import type { Clock } from '../lib/clock.ts';
-import type { LivePorts } from '../modules/contract/shows-state.ts';
+import type { LivePorts } from '../modules/contract/prepare.ts';
 import type { StateKeeper } from '../replica/kept-state.ts';
-import type { RecordReader } from '../replica/record-reader.ts';
+import type { RecordReader } from '../replica/record-table.ts';
 import type { ResourcePorts } from '../resources/registry.ts';
 import type { ResourceSettings } from '../resources/resource.ts';
 import type { Store, StoredRecord } from '../store/store.ts';

@@ -1,7 +1,7 @@
 import { rfc3339 } from '../lib/clock.ts';
 import type { JsonObject } from '../lib/json.ts';
 import { pointerTo } from '../lib/schema/field-problem.ts';
-import type { RecordReader } from '../replica/record-reader.ts';
+import type { RecordReader } from '../replica/record-table.ts';
 import type { OperationRequest, OperationResult, Principal } from '../resources/operation.ts';
 import type { DocumentsPort, RecordChange } from '../resources/ports.ts';
 import type { OutboxEvent, StoredRecord, WriteSet } from '../store/store.ts';

@@ -1,4 +1,4 @@
-import type { RecordReader } from '../replica/record-reader.ts';
+import type { RecordReader } from '../replica/record-table.ts';
 import type { OperationRequest, OperationResult } from '../resources/operation.ts';
 import type { Expectation, RecordKey, StoredRecord } from '../store/store.ts';
 import type { CompiledResource } from './catalog.ts';

@@ -1,7 +1,7 @@
 import { rfc3339 } from '../lib/clock.ts';
 import { fieldName, pointerTo } from '../lib/schema/field-problem.ts';
 import { resourceErrors } from '../resources/errors.ts';
-import { PENDING_CHANGE, type PendingChange } from '../store/pending-change.ts';
+import { PENDING_CHANGE, type PendingChange } from '../store/own-records.ts';
 import type { CommitRefusal, RecordKey, Reference, StoredRecord } from '../store/store.ts';
 import { type Catalog, type CompiledResource, ownerIdOf } from './catalog.ts';
 import { pendingNow } from './confirmation/pending-change.ts';

@@ -11,7 +11,7 @@ import {
   valueWhenAbsent,
 } from '../lib/schema/schema-facts.ts';
 import { isShownOnlyIfSet } from '../lib/schema/wire-forms.ts';
-import type { RecordReader } from '../replica/record-reader.ts';
+import type { RecordReader } from '../replica/record-table.ts';
 import { storeErrors } from '../store/errors.ts';
 import type { RecordKey, StoredRecord } from '../store/store.ts';
 import type { Catalog, CompiledModule, CompiledResource } from './catalog.ts';

@@ -1,11 +1,11 @@
 import type { JsonObject } from '../lib/json.ts';
 import { readOrNull } from '../lib/read-or-null.ts';
 import { type FieldProblem, pointerTo } from '../lib/schema/field-problem.ts';
-import type { AskedClaims, LearningClient } from '../modules/contract/learns-claims.ts';
 import type { Module } from '../modules/contract/module.ts';
-import { moduleRecordKey } from '../modules/module-record-key.ts';
+import type { AskedClaims, LearningClient } from '../modules/contract/prepare.ts';
+import { moduleRecordKey } from '../modules/module-config.ts';
 import { type ModuleSettings, settingsOf } from '../modules/module-settings.ts';
-import type { RecordReader } from '../replica/record-reader.ts';
+import type { RecordReader } from '../replica/record-table.ts';
 import type { Replica } from '../replica/replica.ts';
 import type { Expectation, HistoryItem, RecordKey } from '../store/store.ts';
 import { type CompiledModule, type DocumentForm, ownerIdOf } from './catalog.ts';

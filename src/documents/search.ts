@@ -1,6 +1,6 @@
 import { TimeSlice } from '../lib/async/slice-lane.ts';
 import type { JsonValue } from '../lib/json.ts';
-import type { RecordReader } from '../replica/record-reader.ts';
+import type { RecordReader } from '../replica/record-table.ts';
 import type { Replica } from '../replica/replica.ts';
 import type { OperationRequest } from '../resources/operation.ts';
 import type { SearchPort, SearchResult } from '../resources/ports.ts';

@@ -1,8 +1,8 @@
 import type { JsonObject } from '../lib/json.ts';
-import type { RecordReader } from '../replica/record-reader.ts';
+import type { RecordReader } from '../replica/record-table.ts';
 import { refuseWithout } from '../resources/errors.ts';
 import { type Principal, READ_SECRETS } from '../resources/operation.ts';
-import { type EarlierDocument, earlierDocuments, PENDING_CHANGE } from '../store/pending-change.ts';
+import { type EarlierDocument, earlierDocuments, PENDING_CHANGE } from '../store/own-records.ts';
 import type { Expectation, RecordPut, StoredRecord, WriteSet } from '../store/store.ts';
 import { type Catalog, type CompiledModule, ownerIdOf } from './catalog.ts';
 import { overlay } from './change-events.ts';

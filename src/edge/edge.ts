@@ -3,7 +3,7 @@ import type { Clock } from '../lib/clock.ts';
 import { type ArrivedClient, type ArrivingClients, peerOf } from '../lib/net/proxy-protocol/arriving-clients.ts';
 import type { DescriptorBudget } from '../lib/process/descriptor-budget.ts';
 import { createDenseIds } from '../lib/text/dense-ids.ts';
-import type { Identity } from '../modules/contract/recognizes-requesters.ts';
+import type { Identity } from '../modules/contract/decides.ts';
 import type { ReservedNames } from '../modules/reserved-names.ts';
 import type { EdgeSnapshot } from '../snapshot/edge-snapshot.ts';
 import type { Snapshots } from '../snapshot/snapshots.ts';

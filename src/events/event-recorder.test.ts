@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { OutboxEvent } from '../store/store.ts';
-import { EventRecorder } from './event-recorder.ts';
+import { EventRecorder, type WantedTypes } from './event-recorder.ts';
 import { requestObject } from './traffic-events.ts';
-import type { WantedTypes } from './wanted-types.ts';
 
 interface World {
   readonly recorder: EventRecorder;

@@ -1,10 +1,11 @@
-import type { Clock } from '../lib/clock.ts';
-import { rfc3339 } from '../lib/clock.ts';
+import { Counter, Gauge, type Registry } from 'prom-client';
+import { type Clock, rfc3339 } from '../lib/clock.ts';
 import type { JsonObject } from '../lib/json.ts';
-import type { EventStore, OutboxEvent } from '../store/store.ts';
-import type { WantedTypes } from './wanted-types.ts';
+import { readOrNull } from '../lib/read-or-null.ts';
+import type { FollowedReplica } from '../replica/followed-replica.ts';
+import type { EventStore, OutboxEvent, StoredRecord } from '../store/store.ts';
 
-export interface EventRecorderOptions {
+interface EventRecorderOptions {
   readonly events: Pick<EventStore, 'record'>;
   readonly wanted: WantedTypes;
   readonly accountId: string;
@@ -136,4 +137,88 @@ export class EventRecorder {
     this.#noticedAtMs = nowMs;
     this.#droppedSinceNotice = 0;
   }
+}
+
+interface RecordingMetricsOptions {
+  readonly registry: Registry;
+  readonly recorders: readonly EventRecorder[];
+  /** Events caused by configuration changes, by type. */
+  readonly changeEvents: () => ReadonlyMap<string, number>;
+}
+
+/** Events recorded by this process, whichever process delivers them. */
+export function addRecordingMetrics({ registry, recorders, changeEvents }: RecordingMetricsOptions): void {
+  const registers = [registry];
+  const perType = (name: string, help: string, read: () => readonly ReadonlyMap<string, number>[]): void => {
+    new Counter({
+      name,
+      help,
+      labelNames: ['type'],
+      registers,
+      collect() {
+        this.reset();
+        for (const counts of read()) for (const [type, count] of counts) this.inc({ type }, count);
+      },
+    });
+  };
+  perType('postern_events_recorded_total', 'Events recorded by this node, by type.', () => [
+    changeEvents(),
+    ...recorders.map(({ recorded }) => recorded),
+  ]);
+  perType(
+    'postern_events_dropped_total',
+    'Agent and traffic events dropped because their queue was full, by type.',
+    () => recorders.map(({ dropped }) => dropped),
+  );
+  new Gauge({
+    name: 'postern_events_queued',
+    help: 'Agent and traffic events that wait to be written.',
+    registers,
+    collect() {
+      this.set(recorders.reduce((sum, { queued }) => sum + queued, 0));
+    },
+  });
+}
+
+const KIND = 'event_subscription';
+
+/** The event types that some subscription selects: only those are recorded. */
+export class WantedTypes {
+  readonly #typesById = new Map<string, readonly string[]>();
+  #wanted = new Set<string>();
+
+  constructor(replica: FollowedReplica) {
+    for (const record of replica.all(KIND)) this.#set(record);
+    this.#recount();
+    replica.onChange(
+      (changes) => {
+        let hasChanged = false;
+        for (const change of changes) {
+          if (change.op === 'put' && change.record.kind === KIND) this.#set(change.record);
+          else if (change.op === 'delete' && change.key.kind === KIND) this.#typesById.delete(change.key.id);
+          else continue;
+          hasChanged = true;
+        }
+        if (hasChanged) this.#recount();
+      },
+      [KIND],
+    );
+  }
+
+  has(type: string): boolean {
+    return this.#wanted.has(type);
+  }
+
+  #set(record: StoredRecord): void {
+    this.#typesById.set(record.id, readOrNull(() => typesOf(record)) ?? []);
+  }
+
+  #recount(): void {
+    this.#wanted = new Set([...this.#typesById.values()].flat());
+  }
+}
+
+/** Throws if it is not what the API writes. */
+export function typesOf(record: StoredRecord): readonly string[] {
+  return (record.doc['sources'] as readonly JsonObject[]).map((source) => source['type'] as string);
 }

@@ -1,6 +1,7 @@
 import type { JsonObject } from '../lib/json.ts';
 import type { RawConnectionFacts } from '../telemetry/facts/raw-connection-facts.ts';
 import type { RequestFacts } from '../telemetry/facts/request-facts.ts';
+import type { EventRecorder } from './event-recorder.ts';
 
 export const REQUEST_COMPLETE = 'http_request_complete.v0';
 export const CONNECTION_CLOSED = 'tcp_connection_closed.v0';
@@ -52,5 +53,29 @@ export function connectionObject(connectionId: string, facts: RawConnectionFacts
     bytes_out: facts.bytesOut,
     duration_ms: Math.round(facts.seconds * 1000),
     error: facts.outcome === 'done' ? null : facts.outcome,
+  };
+}
+
+/** Passed to the edge. The edge checks first, so that nobody collects facts without a subscription. */
+export interface TrafficReporter {
+  wantsRequests(): boolean;
+  requestComplete(facts: RequestFacts): void;
+  wantsConnections(): boolean;
+  connectionClosed(connectionId: string, facts: RawConnectionFacts): void;
+  /** A module reports an event of a type that it declares. */
+  moduleEvent(type: string, object: JsonObject): void;
+}
+
+/** `node`: this node's name. */
+export function createTrafficReporter(recorder: EventRecorder, node: string): TrafficReporter {
+  return {
+    wantsRequests: () => recorder.isWanted(REQUEST_COMPLETE),
+    requestComplete: (facts) => {
+      const object = requestObject(facts, node);
+      if (object !== null) recorder.record(REQUEST_COMPLETE, object);
+    },
+    wantsConnections: () => recorder.isWanted(CONNECTION_CLOSED),
+    connectionClosed: (id, facts) => recorder.record(CONNECTION_CLOSED, connectionObject(id, facts, node)),
+    moduleEvent: (type, object) => recorder.record(type, { ...object, node }),
   };
 }

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
 import { tempDir } from '../../test/support/temp-dir.ts';
 import { AddressLists } from './address-lists.ts';
-import type { BuiltTable } from './built-table.ts';
 import type { ListOrigin } from './followed-list.ts';
+import type { BuiltTable } from './kept-tables.ts';
 import { KnownLists } from './known-lists.ts';
 import { ListLoader } from './list-loader.ts';
 

@@ -1,15 +1,13 @@
+import { Counter, Gauge, type Registry } from 'prom-client';
 import { KeyedMutex } from '../lib/async/keyed-mutex.ts';
 import { Turns } from '../lib/async/turns.ts';
 import type { Clock } from '../lib/clock.ts';
 import { failureCode } from '../lib/error-text.ts';
 import { AddressListProblem } from '../lib/net/address-list/list-problem.ts';
-import type { BuiltTable } from './built-table.ts';
-import { FollowedList, type ListOrigin } from './followed-list.ts';
-import { KeptTables } from './kept-tables.ts';
-import type { KnownLists } from './known-lists.ts';
+import { FollowedList, type ListOrigin, type ListState } from './followed-list.ts';
+import { type BuiltTable, KeptTables } from './kept-tables.ts';
+import { COUNTRIES, type KnownLists } from './known-lists.ts';
 import { ListLoader } from './list-loader.ts';
-import { COUNTRIES } from './list-source.ts';
-import type { ListState } from './list-state.ts';
 
 const LOOK_EVERY_MS = 1_000;
 /** Requests that are made at once, and files that are read at once: a server that hangs holds up no file. */
@@ -23,7 +21,7 @@ const UNLOADED: ListState = {
   error: 'it is being loaded',
 };
 
-export interface AddressListsOptions {
+interface AddressListsOptions {
   readonly clock: Clock;
   readonly log: { warn(fields: object, message: string): void; info(fields: object, message: string): void };
   /** Where tables are kept over a restart. */
@@ -269,4 +267,44 @@ async function within(task: Promise<unknown>): Promise<void> {
   const timer = setTimeout(resolve, WAIT_MS).unref();
   await Promise.race([task, promise]);
   clearTimeout(timer);
+}
+
+const MS_PER_SECOND = 1000;
+
+/** Figures of the lists of this node, by their ids. Returns what counts a failure. */
+export function addListMetrics(
+  registry: Registry,
+  all: () => readonly { readonly id: string; readonly state: ListState }[],
+): (id: string) => void {
+  const registers = [registry];
+  new Gauge({
+    name: 'postern_ip_policy_list_entries',
+    help: 'Addresses and ranges of an IP policy list that are in use; 0: it was never loaded. The list "countries" is the country database.',
+    labelNames: ['list'],
+    registers,
+    collect() {
+      this.reset();
+      for (const { id, state } of all()) this.labels(id).set(state.entries);
+    },
+  });
+  new Gauge({
+    name: 'postern_ip_policy_list_last_read_timestamp_seconds',
+    help: 'Unix time at which the source of an IP policy list was last read without an error.',
+    labelNames: ['list'],
+    registers,
+    collect() {
+      this.reset();
+      for (const { id, state } of all()) {
+        const readAtMs = state.checkedAtMs ?? state.loadedAtMs;
+        if (readAtMs !== null) this.labels(id).set(readAtMs / MS_PER_SECOND);
+      }
+    },
+  });
+  const failures = new Counter({
+    name: 'postern_ip_policy_list_failures_total',
+    help: 'Failed attempts to read the source of an IP policy list.',
+    labelNames: ['list'],
+    registers,
+  });
+  return (id) => failures.labels(id).inc();
 }

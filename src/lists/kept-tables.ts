@@ -15,7 +15,7 @@ const OWNER_ONLY = 0o600;
 const LEFTOVER_MS = 3_600_000;
 
 /** A table on disk, with what is known of its source. */
-export interface KeptTable {
+interface KeptTable {
   readonly source: string;
   readonly entries: number;
   readonly skippedLines: number;
@@ -107,3 +107,21 @@ function factsIn(text: string): JsonObject | null {
     return null;
   }
 }
+
+/** A table that a list was made into. */
+export interface BuiltTable {
+  readonly table: SharedArrayBuffer;
+  readonly entries: number;
+  readonly skippedLines: number;
+}
+
+export type ListFormat = 'plain' | 'mmdb';
+
+/** What the thread that builds tables is asked, and what it answers. Problems are messages for the operator. */
+export interface BuildJob {
+  readonly format: ListFormat;
+  /** The bytes of the list, in order. */
+  readonly chunks: readonly Uint8Array[];
+}
+
+export type BuildAnswer = BuiltTable | { readonly problem: string };

@@ -1,6 +1,18 @@
-import type { JsonObject } from '../lib/json.ts';
+import type { JsonObject, JsonValue } from '../lib/json.ts';
 import { AddressTable } from '../lib/net/address-list/address-table.ts';
-import { COUNTRIES, listSource } from './list-source.ts';
+
+/** The table of countries has this name among the lists, and is the source of every list with `countries`. */
+export const COUNTRIES = 'countries';
+
+/** Where the entries of a list come from. A table from another source does not count. */
+export function listSource({ url, file }: JsonObject): string {
+  if (isText(url)) return `url ${url}`;
+  return isText(file) ? `file ${file}` : COUNTRIES;
+}
+
+function isText(value: JsonValue | undefined): value is string {
+  return typeof value === 'string' && value !== '';
+}
 
 /** A list as threads know it: its table in shared memory, or why there is none. */
 export interface ListNews {
@@ -16,7 +28,7 @@ interface KnownList extends ListNews {
   readonly addresses: AddressTable | null;
 }
 
-export type LoadedList = { readonly addresses: AddressTable } | { readonly problem: string };
+type LoadedList = { readonly addresses: AddressTable } | { readonly problem: string };
 
 const LOADING = 'it is being loaded';
 

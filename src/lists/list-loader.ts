@@ -3,7 +3,7 @@ import { failureCode } from '../lib/error-text.ts';
 import { type ListenerOwner, listen } from '../lib/guarded-listeners.ts';
 import { AddressListProblem } from '../lib/net/address-list/list-problem.ts';
 import { startProgramWorker } from '../lib/program-files.ts';
-import type { BuildAnswer, BuildJob, BuiltTable, ListFormat } from './built-table.ts';
+import type { BuildAnswer, BuildJob, BuiltTable, ListFormat } from './kept-tables.ts';
 
 /** Far more than a database of cities takes on a slow machine. */
 const MAX_BUILD_MS = 120_000;

@@ -1,10 +1,12 @@
+import { constants } from 'node:fs';
+import { type FileHandle, lstat, open, readlink, realpath } from 'node:fs/promises';
+import { basename, dirname, join, sep } from 'node:path';
+import { failureCode } from '../lib/error-text.ts';
 import type { GuardedFetch } from '../lib/http/guarded-fetch.ts';
 import type { JsonObject } from '../lib/json.ts';
 import { AddressListProblem } from '../lib/net/address-list/list-problem.ts';
-import { fetchList } from './fetch-list.ts';
-import type { KnownReading, ListOrigin, Reading } from './followed-list.ts';
-import { COUNTRIES, listSource } from './list-source.ts';
-import { type FileLimits, type ListFile, readListFile, readNamedFile } from './read-list-file.ts';
+import { fetchList, type KnownReading, type ListOrigin, type Reading } from './followed-list.ts';
+import { COUNTRIES, listSource } from './known-lists.ts';
 
 /** Text of two million IPv4 ranges has 36 MB. */
 export const MAX_LIST_BYTES = 64 * 1024 * 1024;
@@ -16,7 +18,7 @@ const MAX_DATABASE_BYTES = 512 * 1024 * 1024;
 const FILE_EVERY_MS = 5_000;
 const MINUTE_MS = 60_000;
 
-export interface OriginSettings {
+interface OriginSettings {
   /** Null: files are off. */
   readonly listsDir: string | null;
   readonly countryDatabase: string | null;
@@ -71,4 +73,126 @@ function limits(maxBytes: number, known: KnownReading): FileLimits {
 
 function fileReading({ stamp, bytes }: ListFile, known: KnownReading): Reading {
   return bytes === null ? null : { chunks: [bytes], remember: () => Object.assign(known, { stamp }) };
+}
+
+interface ListFile {
+  /** Differs when the file was changed or replaced, and if it may have been changed again since without another time. */
+  readonly stamp: string;
+  /** Null: it has the stamp that was known. */
+  readonly bytes: Uint8Array | null;
+}
+
+interface FileLimits {
+  readonly maxBytes: number;
+  /** The stamp of the bytes that the caller has. */
+  readonly known: string | null;
+  readonly nowMs: number;
+}
+
+/** Systems write down times in steps of up to two seconds: a file that was changed later than this may change again in the same one. */
+const TIME_STEP_MS = 2_000;
+
+/**
+ * Reads a list below `directory`. Symbolic links may lead to other places below it, and nowhere else. Rejects with
+ * AddressListProblem, whose message names neither content nor a path that the caller did not send.
+ */
+export async function readListFile(directory: string, file: string, limits: FileLimits): Promise<ListFile> {
+  const root = await orProblem(
+    realpath(directory),
+    'is in a directory that cannot be read: check the setting lists_dir',
+  );
+  const isBelow = (path: string): boolean => path.startsWith(`${root}${sep}`);
+  const path = join(root, file);
+  const real = await realpath(path).catch(async (error: unknown) => {
+    if (!isBelow(await placeOf(path))) throw new AddressListProblem(OUTSIDE);
+    throw new AddressListProblem(`${NOT_READABLE} (${failureCode(error)})`);
+  });
+  if (!isBelow(real)) throw new AddressListProblem(OUTSIDE);
+  return readRegularFile(real, limits, async (handle) => {
+    // A directory in the path may have become a link since: the system knows what was opened.
+    const opened = await readlink(`/proc/self/fd/${handle.fd}`).catch(() => realpath(real));
+    if (!isBelow(opened)) throw new AddressListProblem(OUTSIDE);
+  });
+}
+
+/** Reads a file that the operator named in a setting. */
+function readNamedFile(path: string, limits: FileLimits): Promise<ListFile> {
+  return realpath(path).then(
+    (real) => readRegularFile(real, limits),
+    (error: unknown) => Promise.reject(new AddressListProblem(`${NOT_READABLE} (${failureCode(error)})`)),
+  );
+}
+
+const NOT_READABLE = 'cannot be read: check that the file exists and that the user of the server may read it';
+/** The same words for a path outside and for one that does not exist: a key must not explore the disk of the server. */
+const OUTSIDE =
+  'is not a file below the directory in the setting lists_dir, after symbolic links are resolved: check the path, and that the user of the server may read it';
+
+/** Where a file that cannot be found would be; "" if a link may lead anywhere. */
+async function placeOf(path: string): Promise<string> {
+  try {
+    const found = await lstat(path).catch((error: unknown) => {
+      if (failureCode(error) !== 'ENOENT') throw error;
+    });
+    return found?.isSymbolicLink() === true ? '' : join(await realpath(dirname(path)), basename(path));
+  } catch {
+    return '';
+  }
+}
+
+async function readRegularFile(
+  path: string,
+  { maxBytes, known, nowMs }: FileLimits,
+  check: (handle: FileHandle) => Promise<void> = () => Promise.resolve(),
+): Promise<ListFile> {
+  // A pipe would block without the flag, and a link that was put there meanwhile is not followed.
+  const flags = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW;
+  const handle = await orProblem(open(path, flags), NOT_READABLE);
+  try {
+    await check(handle);
+    const { stamp, size, isFile, changedAtMs } = await factsOf(handle);
+    if (!isFile) throw new AddressListProblem('is not a regular file');
+    if (size > maxBytes) throw new AddressListProblem(`is larger than ${maxBytes} bytes`);
+    if (stamp === known) return { stamp, bytes: null };
+    const bytes = await orProblem(readAll(handle, size), NOT_READABLE);
+    const after = await factsOf(handle);
+    if (after.stamp !== stamp || bytes.length !== size)
+      throw new AddressListProblem('changed while it was read: it is read again soon');
+    const isSettled = Math.abs(nowMs - changedAtMs) > TIME_STEP_MS;
+    return { stamp: isSettled ? stamp : `${stamp}:unsettled`, bytes };
+  } finally {
+    await handle.close();
+  }
+}
+
+async function factsOf(
+  handle: FileHandle,
+): Promise<{ stamp: string; size: number; isFile: boolean; changedAtMs: number }> {
+  const stats = await handle.stat({ bigint: true });
+  return {
+    stamp: `${stats.dev}:${stats.ino}:${stats.mtimeNs}:${stats.ctimeNs}:${stats.size}`,
+    size: Number(stats.size),
+    isFile: stats.isFile(),
+    changedAtMs: Number(stats.ctimeMs),
+  };
+}
+
+/** In memory of its own, which can move to another thread. */
+async function readAll(handle: FileHandle, size: number): Promise<Uint8Array> {
+  const bytes = new Uint8Array(size);
+  let at = 0;
+  while (at < size) {
+    const { bytesRead } = await handle.read(bytes, at, size - at, at);
+    if (bytesRead === 0) return bytes.slice(0, at);
+    at += bytesRead;
+  }
+  return bytes;
+}
+
+async function orProblem<Value>(task: Promise<Value>, problem: string): Promise<Value> {
+  try {
+    return await task;
+  } catch (error) {
+    throw new AddressListProblem(`${problem} (${failureCode(error)})`);
+  }
 }

@@ -17,7 +17,7 @@ import { flagErrors } from '../lib/flags.ts';
 import { partErrors } from '../lib/load-part.ts';
 import { moduleErrors } from '../modules/contract/errors.ts';
 import { modules } from '../modules/registry.ts';
-import { sharedRuntimes } from '../modules/shared-runtimes.ts';
+import { sharedRuntimes } from '../modules/reserved-names.ts';
 import { nodeErrors } from '../nodes/errors.ts';
 import { pkiErrors } from '../pki/errors.ts';
 import { resourceErrors } from '../resources/errors.ts';

@@ -7,8 +7,8 @@ import { type ExplainPorts, explainRequest } from '../edge/explain/explain-reque
 import { headRules } from '../edge/http/head-rules.ts';
 import type { OnlineTunnels } from '../edge/tunnels/online-tunnels.ts';
 import type { Clock } from '../lib/clock.ts';
-import type { OwnIssuer } from '../modules/login/own-issuer.ts';
-import { recentLogins } from '../modules/login-pages.ts';
+import type { OwnIssuer } from '../modules/contract/own-issuer.ts';
+import { recentLogins } from '../modules/learned-claims.ts';
 import { reservedNames } from '../modules/reserved-names.ts';
 import type { ExplainedRequest, HypotheticalRequest } from '../resources/explain/explain.ts';
 import type { Snapshots } from '../snapshot/snapshots.ts';

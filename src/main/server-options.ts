@@ -1,8 +1,7 @@
 import type { DestinationStream } from 'pino';
 import type { ResolveName } from '../acme/orders/dns-diagnosis.ts';
 import type { DnsLookup } from '../dns/servers/dns-lookup.ts';
-import type { IdentityPage } from '../identity/contracts/identity-host.ts';
-import type { IdentitySessions } from '../identity/contracts/identity-sessions.ts';
+import type { IdentityPage, IdentitySessions } from '../identity/contracts.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { JsonObject } from '../lib/json.ts';
 import type { Module } from '../modules/contract/module.ts';

@@ -1,5 +1,5 @@
+import type { SharedRuntime } from './contract/keeps-state.ts';
 import type { Module } from './contract/module.ts';
-import { namesOf, sharedRuntimes } from './shared-runtimes.ts';
 
 /** Names that belong to modules on every host, whether or not the host uses the module. Collected once, at start. */
 export interface ReservedNames {
@@ -61,4 +61,14 @@ export function nameMatcher(patterns: readonly string[]): (name: string) => bool
   const names = new Set(patterns.filter((pattern) => !pattern.endsWith('*')));
   const prefixes = patterns.filter((pattern) => pattern.endsWith('*')).map((pattern) => pattern.slice(0, -1));
   return (name) => names.has(name) || prefixes.some((prefix) => name.startsWith(prefix));
+}
+
+/** The runtimes that modules share, each once, in the order of the modules. */
+export function sharedRuntimes(modules: readonly Module[]): readonly SharedRuntime[] {
+  return [...new Set(modules.flatMap((module) => module.shared ?? []))];
+}
+
+/** A module's own names of a kind, and those that it shares. */
+export function namesOf(module: Module, kind: 'reservedHeaders' | 'reservedCookies' | 'ownPaths'): readonly string[] {
+  return [...(module.shared ?? []).flatMap((each) => each[kind] ?? []), ...(module[kind] ?? [])];
 }

@@ -13,7 +13,6 @@ import {
   X509CertificateGenerator,
 } from '@peculiar/x509';
 import type { Clock } from '../lib/clock.ts';
-import type { AuthorityLog, AuthorityRecords } from './authority-records.ts';
 import {
   type AuthorityRequest,
   backdated,
@@ -23,7 +22,7 @@ import {
   openCertificateAuthority,
   SIGNATURE_ALGORITHM,
 } from './certificate-authority.ts';
-import { internalCaPlaces } from './internal-ca-places.ts';
+import { type AuthorityLog, type AuthorityRecords, internalCaPlaces } from './internal-ca-places.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 

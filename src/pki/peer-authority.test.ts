@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { X509Certificate } from 'node:crypto';
 import { suite, test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
-import type { AuthorityPair, AuthorityRecords } from './authority-records.ts';
 import { certifiedNode } from './certified-node.ts';
+import type { AuthorityPair, AuthorityRecords } from './internal-ca-places.ts';
 import { openPeerAuthority } from './peer-authority.ts';
 
 const NOW_MS = Date.UTC(2026, 10, 16);

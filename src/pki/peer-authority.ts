@@ -13,10 +13,10 @@ import {
   X509Certificate,
   X509CertificateGenerator,
 } from '@peculiar/x509';
-import type { AuthorityLog, AuthorityPair, AuthorityRecords } from './authority-records.ts';
 import { KEY_ALGORITHM, newSerialNumber, SIGNATURE_ALGORITHM } from './certificate-authority.ts';
 import { NODE_URI } from './certified-node.ts';
 import { pkiErrors } from './errors.ts';
+import type { AuthorityLog, AuthorityPair, AuthorityRecords } from './internal-ca-places.ts';
 
 const ID = 'peers';
 const DAY_MS = 24 * 60 * 60 * 1000;

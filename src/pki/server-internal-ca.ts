@@ -2,10 +2,11 @@ import type { Logger } from 'pino';
 import type { Config } from '../config/schema.ts';
 import type { Clock } from '../lib/clock.ts';
 import { loadPart } from '../lib/load-part.ts';
+import { addSealedRecord } from '../replica/followed-replica.ts';
 import type { Replica } from '../replica/replica.ts';
 import type { Store } from '../store/store.ts';
 import type { InternalCa } from './internal-ca.ts';
-import { storedAuthorities } from './stored-authorities.ts';
+import type { AuthorityRecords } from './internal-ca-places.ts';
 
 const KIND = 'internal_ca';
 
@@ -30,5 +31,26 @@ export function internalCaOf(parts: {
       throw error;
     });
     return opened;
+  };
+}
+
+/** The kind of the record of the authority that only nodes trust. */
+export const PEER_AUTHORITY_KIND = 'peer_authority';
+
+const FIELD = '/private_key';
+
+/** Kept like any secret: sealed at rest, in backups, the same for all processes. */
+export function storedAuthorities(store: Store, replica: Replica, kind: string): AuthorityRecords {
+  return {
+    get: (id) => {
+      const record = replica.get(kind, id);
+      if (record === undefined) return null;
+      return {
+        certificatePem: record.doc['certificate'] as string,
+        privateKeyPem: JSON.parse(record.secrets?.[FIELD] ?? '""') as string,
+      };
+    },
+    add: (id, { certificatePem: certificate, privateKeyPem: secret }) =>
+      addSealedRecord(store, replica, { kind, id, doc: { certificate }, field: FIELD, secret }),
   };
 }

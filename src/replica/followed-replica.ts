@@ -1,9 +1,8 @@
-import type { Change, PageQuery, StoredRecord } from '../store/store.ts';
-import { kindOf } from './changes-by-kind.ts';
-import type { BrowsableReader } from './record-reader.ts';
-import { RecordTable } from './record-table.ts';
+import type { JsonObject } from '../lib/json.ts';
+import type { Change, PageQuery, RecordKey, Store, StoredRecord } from '../store/store.ts';
+import { type BrowsableReader, kindOf, RecordTable } from './record-table.ts';
 
-export type ReplicaListener = (changes: readonly Change[]) => void;
+type ReplicaListener = (changes: readonly Change[]) => void;
 
 /** The configuration in the memory of a thread: the replica itself, or a copy that follows it. */
 export abstract class FollowedReplica implements BrowsableReader {
@@ -67,4 +66,67 @@ export abstract class FollowedReplica implements BrowsableReader {
       else if (present.length > 1) listener(changes.filter((change) => kinds.has(kindOf(change))));
     }
   }
+}
+
+/** The configuration in another thread, which hears what the replica shows, in the same order. */
+export class ReplicaCopy extends FollowedReplica {
+  readonly #refresh: () => Promise<void>;
+  /** What was shown while the table is being filled: the records that come after it may be older. Null: it is filled. */
+  #shownEarly: Set<string> | null = new Set();
+
+  /** `refresh` resolves after this copy shows everything that the replica has read. */
+  constructor(refresh: () => Promise<void>) {
+    super();
+    this.#refresh = refresh;
+  }
+
+  refresh(): Promise<void> {
+    return this.#refresh();
+  }
+
+  /** Before anybody listens. */
+  fill(records: readonly StoredRecord[]): void {
+    for (const record of records) if (this.#shownEarly?.has(keyOf(record)) !== true) this.table.put(record);
+  }
+
+  /** There is no more to fill. */
+  filled(): void {
+    this.#shownEarly = null;
+  }
+
+  show(changes: readonly Change[]): void {
+    if (this.#shownEarly !== null) {
+      for (const change of changes) this.#shownEarly.add(keyOf(change.op === 'put' ? change.record : change.key));
+    }
+    // The replica may have gone back to an earlier state of the store: what it says is right.
+    this.table.replaceAll(changes);
+    this.tell(changes);
+  }
+}
+
+function keyOf({ kind, id }: RecordKey): string {
+  return `${kind} ${id}`;
+}
+
+interface SealedRecord {
+  readonly kind: string;
+  readonly id: string;
+  readonly doc: JsonObject;
+  /** JSON pointer of the secret inside the record, such as `/private_key`. */
+  readonly field: string;
+  readonly secret: string;
+}
+
+/** Adds a record with one sealed secret. If another process was first, its record stays, and the replica shows it afterwards. */
+export async function addSealedRecord(
+  store: Pick<Store, 'commit'>,
+  replica: Pick<FollowedReplica, 'refresh'>,
+  { kind, id, doc, field, secret }: SealedRecord,
+): Promise<void> {
+  const secrets = { [field]: JSON.stringify(secret) };
+  await store.commit({
+    expect: [{ kind, id, revision: 'absent' }],
+    puts: [{ kind, id, parent: null, doc, secrets, uniqueKeys: [], references: [] }],
+  });
+  await replica.refresh();
 }

@@ -1,6 +1,5 @@
-import { revisionOf } from '../store/revision-of.ts';
-import type { Change, PageQuery, StoredRecord } from '../store/store.ts';
-import type { RecordReader } from './record-reader.ts';
+import { type Change, type PageQuery, revisionOf, type StoredRecord } from '../store/store.ts';
+import type { RecordReader } from './record-table.ts';
 
 /** A record since this revision; `record` undefined: it was absent. */
 interface Version {

@@ -1,8 +1,15 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
-import { revisionOf } from '../store/revision-of.ts';
-import type { Change, ChangesSince, CommitFollower, CommitListener, Store, StoredRecord } from '../store/store.ts';
+import {
+  type Change,
+  type ChangesSince,
+  type CommitFollower,
+  type CommitListener,
+  revisionOf,
+  type Store,
+  type StoredRecord,
+} from '../store/store.ts';
 import { Replica } from './replica.ts';
 
 const KIND = 'key';

@@ -1,6 +1,5 @@
 import { SliceLane, TimeSlice } from '../lib/async/slice-lane.ts';
-import { revisionOf } from '../store/revision-of.ts';
-import type { Change, Store } from '../store/store.ts';
+import { type Change, revisionOf, type Store } from '../store/store.ts';
 import { FollowedReplica } from './followed-replica.ts';
 import { KeptState, type StateKeeper } from './kept-state.ts';
 import { type PreparedChanges, RecordTable } from './record-table.ts';

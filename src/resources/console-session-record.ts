@@ -1,9 +1,9 @@
 import type { JsonObject } from '../lib/json.ts';
-import type { RecordReader } from '../replica/record-reader.ts';
+import type { RecordReader } from '../replica/record-table.ts';
 import type { Change, StoredRecord } from '../store/store.ts';
 import { apiKeys } from './api_keys/api-keys.ts';
 
-export { CONSOLE_SESSION_KIND } from '../store/kinds-without-history.ts';
+export { CONSOLE_SESSION_KIND } from '../store/own-records.ts';
 
 /** A login to the console. Cookie and token are stored as hashes, the API key not at all. */
 export interface ConsoleSession {

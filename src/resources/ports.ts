@@ -2,7 +2,7 @@ import type { TObject } from 'typebox';
 import type { Clock } from '../lib/clock.ts';
 import type { JsonObject } from '../lib/json.ts';
 import type { Ref } from '../lib/schema/annotations.ts';
-import type { RecordReader } from '../replica/record-reader.ts';
+import type { RecordReader } from '../replica/record-table.ts';
 import type { HistoryQuery, Lease, OutboxEvent, PageQuery, RecordKey, StoredRecord } from '../store/store.ts';
 import type { EventType, OperationRequest, OperationResult, Principal } from './operation.ts';
 import type { Beside } from './resource.ts';

@@ -1,10 +1,10 @@
 import type { Static, TNull, TObject, TProperties, TSchema } from 'typebox';
 import Type from 'typebox';
-import type { PersonalMail } from '../identity/contracts/identity-mail.ts';
+import type { PersonalMail } from '../identity/contracts.ts';
 import type { JsonObject, JsonValue } from '../lib/json.ts';
 import type { FieldProblem } from '../lib/schema/field-problem.ts';
 import type { ModuleSettings } from '../modules/module-settings.ts';
-import type { RecordReader } from '../replica/record-reader.ts';
+import type { RecordReader } from '../replica/record-table.ts';
 import type { EndedPerson } from '../store/identity-store.ts';
 import type { OutboxEvent, RecordKey, RecordPut, StoredRecord, UniqueKey } from '../store/store.ts';
 import type { MissingScope } from './errors.ts';

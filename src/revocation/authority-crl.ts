@@ -1,6 +1,12 @@
-import type { JsonObject } from '../lib/json.ts';
-import { listsInPem } from '../lib/pki/revocation-list/read-lists.ts';
-import type { RevocationList } from '../lib/pki/revocation-list/revocation-list.ts';
+import { X509Certificate } from 'node:crypto';
+import { promisify } from 'node:util';
+import { gunzip, gzip } from 'node:zlib';
+import { rfc3339 } from '../lib/clock.ts';
+import type { JsonObject, JsonValue } from '../lib/json.ts';
+import { fieldsOf } from '../lib/pki/revocation-list/certificate-fields.ts';
+import { isSignedBy } from '../lib/pki/revocation-list/list-signature.ts';
+import { listsInBytes, listsInPem } from '../lib/pki/revocation-list/read-lists.ts';
+import { isNewer, type ListState, type RevocationList, stateOf } from '../lib/pki/revocation-list/revocation-list.ts';
 
 export const CRL_MODES = ['off', 'soft', 'hard'] as const;
 export type CrlMode = (typeof CRL_MODES)[number];
@@ -39,4 +45,134 @@ export function uploadedLists(authority: JsonObject): readonly RevocationList[] 
   const lists = typeof pem === 'string' && pem !== '' ? listsInPem(pem).filter(({ isDelta }) => !isDelta) : [];
   UPLOADED.set(authority, lists);
   return lists;
+}
+
+/** Records are immutable, so their certificate is parsed once. */
+const PARSED = new WeakMap<JsonObject, X509Certificate>();
+
+/** The certificate of an authority's record. Throws when it is none, but not for one that was accepted on write. */
+export function authorityCertificate(authority: JsonObject): X509Certificate {
+  let certificate = PARSED.get(authority);
+  if (certificate === undefined) {
+    certificate = new X509Certificate(authority['ca_pem'] as string);
+    PARSED.set(authority, certificate);
+  }
+  return certificate;
+}
+
+/** Limit for one authority. A list of 200,000 entries has 7 MB. */
+export const MAX_CRL_BYTES = 16 * 1024 * 1024;
+
+const compress = promisify(gzip);
+const decompress = promisify(gunzip);
+
+/** The record of fetched lists. Compressed, a list takes half: only its serial numbers are random. */
+export async function storedCrl(lists: readonly RevocationList[], url: string, nowMs: number): Promise<JsonObject> {
+  const encoded: JsonValue[] = [];
+  for (const { der } of lists) encoded.push((await compress(der, { level: 1 })).toString('base64'));
+  return { url, fetched_at: rfc3339(nowMs), lists: encoded, ...(lists[0] && describeList(lists[0])) };
+}
+
+/** The lists of a record. Throws when the record is damaged. */
+export async function listsInRecord(doc: JsonObject): Promise<readonly RevocationList[]> {
+  const lists: RevocationList[] = [];
+  for (const text of doc['lists'] as readonly string[]) {
+    const der = await decompress(Buffer.from(text, 'base64'), { maxOutputLength: MAX_CRL_BYTES });
+    lists.push(...(await listsInBytes(der)));
+  }
+  return lists;
+}
+
+interface DescribedList {
+  readonly this_update: string;
+  readonly next_update: string;
+  readonly number: string | null;
+  readonly entry_count: number;
+}
+
+/** Readable without parsing the list. */
+function describeList({ thisUpdateMs, nextUpdateMs, number, serials }: RevocationList): DescribedList & JsonObject {
+  return {
+    this_update: rfc3339(thisUpdateMs),
+    next_update: rfc3339(nextUpdateMs),
+    number: number === null ? null : number.toString(),
+    entry_count: serials.count,
+  };
+}
+
+export const NO_CRL_SIGN =
+  'its certificate may not sign revocation lists (keyUsage lacks cRLSign): issue it again with cRLSign';
+
+/** Issuers of the same name that one list was checked against; more than a few are an attack or a mistake. */
+const MAX_REMEMBERED = 8;
+const CHECKED = new WeakMap<RevocationList, Map<string, boolean>>();
+
+export function hasIssuerName(list: RevocationList, issuer: X509Certificate): boolean {
+  return list.issuer.equals(fieldsOf(issuer).subject);
+}
+
+/** Whether this issuer signed the list and was allowed to. Checked once for each issuer. */
+export function isIssuedBy(list: RevocationList, issuer: X509Certificate): boolean {
+  const known = CHECKED.get(list)?.get(issuer.fingerprint256);
+  if (known !== undefined) return known;
+  const isGood = fieldsOf(issuer).maySignLists && isSignedBy(list.signature, issuer.publicKey);
+  remember(list, issuer, isGood);
+  return isGood;
+}
+
+/** For a list whose signature was checked on another thread. */
+export function remember(list: RevocationList, issuer: X509Certificate, isGood: boolean): void {
+  let checked = CHECKED.get(list);
+  if (checked === undefined || checked.size >= MAX_REMEMBERED) {
+    checked = new Map();
+    CHECKED.set(list, checked);
+  }
+  checked.set(issuer.fingerprint256, isGood);
+}
+
+export const CRL_STATUSES = ['off', 'current', 'stale', 'not_yet_valid', 'missing'] as const;
+
+interface CrlStatus {
+  readonly status: (typeof CRL_STATUSES)[number];
+  /** The newest list of the authority itself. */
+  readonly list: DescribedList | null;
+}
+
+/** `stored` is the record of the fetched list, if any. */
+export function crlStatus(authority: JsonObject, stored: JsonObject | undefined, nowMs: number): CrlStatus {
+  const found = [uploaded(authority), crlUrlOf(authority) === '' ? null : fetched(stored)].filter(
+    (list) => list !== null,
+  );
+  const list = found.reduce<DescribedList | null>(
+    (best, next) => (best === null || isLater(next, best) ? next : best),
+    null,
+  );
+  if (crlModeOf(authority) === 'off') return { status: 'off', list };
+  return { status: list === null ? 'missing' : stateOfDescribed(list, nowMs), list };
+}
+
+function uploaded(authority: JsonObject): DescribedList | null {
+  const lists = uploadedLists(authority);
+  if (lists.length === 0) return null;
+  const certificate = authorityCertificate(authority);
+  const own = lists.filter((list) => hasIssuerName(list, certificate));
+  return own.length === 0 ? null : describeList(own.reduce((best, list) => (isNewer(list, best) ? list : best)));
+}
+
+function fetched(stored: JsonObject | undefined): DescribedList | null {
+  if (typeof stored?.['this_update'] !== 'string' || typeof stored['next_update'] !== 'string') return null;
+  return {
+    this_update: stored['this_update'],
+    next_update: stored['next_update'],
+    number: typeof stored['number'] === 'string' ? stored['number'] : null,
+    entry_count: Number(stored['entry_count'] ?? 0),
+  };
+}
+
+function isLater(list: DescribedList, other: DescribedList): boolean {
+  return Date.parse(list.this_update) > Date.parse(other.this_update);
+}
+
+function stateOfDescribed(list: DescribedList, nowMs: number): ListState {
+  return stateOf({ thisUpdateMs: Date.parse(list.this_update), nextUpdateMs: Date.parse(list.next_update) }, nowMs);
 }

@@ -2,8 +2,8 @@ import { type BackendSnapshot, TUNNEL_BACKEND_KIND } from '../backends/backend-s
 import { backendOfRecordKind } from '../backends/record-kinds.ts';
 import { waysOf, waysProblem } from '../backends/ways.ts';
 import { readOrNull } from '../lib/read-or-null.ts';
-import { pathReaderOf } from '../modules/path-reader.ts';
-import type { RecordReader } from '../replica/record-reader.ts';
+import { pathReaderOf } from '../modules/module-config.ts';
+import type { RecordReader } from '../replica/record-table.ts';
 import type { Change, StoredRecord } from '../store/store.ts';
 
 /** The kind of an id, by its prefix. */

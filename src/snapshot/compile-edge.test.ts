@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import type { JsonObject } from '../lib/json.ts';
-import { moduleRecordKey } from '../modules/module-record-key.ts';
+import { moduleRecordKey } from '../modules/module-config.ts';
 import { modules } from '../modules/registry.ts';
 import { RecordTable } from '../replica/record-table.ts';
 import { compileEdge, OWNER_KINDS } from './compile-edge.ts';

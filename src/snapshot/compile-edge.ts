@@ -1,16 +1,18 @@
 import { hash } from 'node:crypto';
-import type { AddressLists } from '../modules/contract/address-lists.ts';
-import type { ReadsChildTables } from '../modules/contract/child-table.ts';
+import type { TlsPolicy } from '../modules/contract/decides.ts';
 import type { ModuleRuntime } from '../modules/contract/keeps-state.ts';
-import type { AskedClaims } from '../modules/contract/learns-claims.ts';
 import type { Module } from '../modules/contract/module.ts';
-import type { ConfiguredBy, PreparePorts } from '../modules/contract/prepare.ts';
+import type {
+  AddressLists,
+  AskedClaims,
+  ConfiguredBy,
+  PreparePorts,
+  ReadsChildTables,
+} from '../modules/contract/prepare.ts';
 import type { PreparedModule } from '../modules/contract/prepared-module.ts';
-import type { TlsPolicy } from '../modules/contract/requires-tls.ts';
-import { moduleRecordId } from '../modules/module-record-key.ts';
+import { moduleRecordId, pathReaderOf } from '../modules/module-config.ts';
 import { type ModuleSettings, settingsOf } from '../modules/module-settings.ts';
-import { pathReaderOf } from '../modules/path-reader.ts';
-import { namesOf } from '../modules/shared-runtimes.ts';
+import { namesOf } from '../modules/reserved-names.ts';
 import type { StoredRecord } from '../store/store.ts';
 import { admissionSteps, hasHook } from './admission-steps.ts';
 import { backendPathReader, type KindOfId, SharedBackends } from './compile-backend.ts';

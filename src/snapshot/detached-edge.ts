@@ -1,7 +1,7 @@
 import type { JsonObject } from '../lib/json.ts';
 import type { Module } from '../modules/contract/module.ts';
-import { moduleRecordKey } from '../modules/module-record-key.ts';
-import type { BrowsableReader } from '../replica/record-reader.ts';
+import { moduleRecordKey } from '../modules/module-config.ts';
+import type { BrowsableReader } from '../replica/record-table.ts';
 import type { StoredRecord } from '../store/store.ts';
 import { type CompileDefinitions, compileEdge } from './compile-edge.ts';
 import { TrackingReader } from './edge-dependencies.ts';

@@ -1,4 +1,4 @@
-import type { BrowsableReader } from '../replica/record-reader.ts';
+import type { BrowsableReader } from '../replica/record-table.ts';
 import type { Change, StoredRecord } from '../store/store.ts';
 
 /** Reads records and remembers which, so that a change recompiles only what had read it. */

@@ -1,11 +1,8 @@
 import type { BackendSnapshot } from '../backends/backend-snapshot.ts';
 import type { WholeAnswer, WholeRequest } from '../lib/http/whole-request.ts';
-import type { Verdict } from '../modules/contract/decides.ts';
+import type { AssumedPerson, TlsPolicy, TrafficRequest, Verdict } from '../modules/contract/decides.ts';
 import type { PreparationProblem } from '../modules/contract/prepare.ts';
 import type { PreparedModule } from '../modules/contract/prepared-module.ts';
-import type { AssumedPerson } from '../modules/contract/recognizes-requesters.ts';
-import type { TlsPolicy } from '../modules/contract/requires-tls.ts';
-import type { TrafficRequest } from '../modules/contract/traffic-request.ts';
 import { type MatchableRoute, RouteTable } from './route-table.ts';
 
 /** An edge as traffic sees it: immutable, compiled once per change, swapped as a whole. */

@@ -1,12 +1,10 @@
 import { hash } from 'node:crypto';
 import type { TimeSlice } from '../lib/async/slice-lane.ts';
 import { canonicalJson, type JsonObject, type JsonValue, pathOf, withValue } from '../lib/json.ts';
-import type { ChildTable } from '../modules/contract/child-table.ts';
 import type { Module } from '../modules/contract/module.ts';
-import type { ChildRecord } from '../modules/contract/prepare.ts';
-import { moduleNameOf, moduleRecordKey } from '../modules/module-record-key.ts';
-import { foreignHeaders, nameMatcher } from '../modules/reserved-names.ts';
-import { namesOf } from '../modules/shared-runtimes.ts';
+import type { ChildRecord, ChildTable } from '../modules/contract/prepare.ts';
+import { moduleNameOf, moduleRecordKey } from '../modules/module-config.ts';
+import { foreignHeaders, nameMatcher, namesOf } from '../modules/reserved-names.ts';
 import type { FollowedReplica } from '../replica/followed-replica.ts';
 import type { Change, StoredRecord } from '../store/store.ts';
 

@@ -1,5 +1,5 @@
 import type { TimeSlice } from '../lib/async/slice-lane.ts';
-import type { RecordReader } from '../replica/record-reader.ts';
+import type { RecordReader } from '../replica/record-table.ts';
 import type { Change, StoredRecord } from '../store/store.ts';
 import type { EdgeSnapshot } from './edge-snapshot.ts';
 import { HostTable, hostsOf } from './host-table.ts';

@@ -1,8 +1,7 @@
 import { type SliceBudget, SliceLane, TimeSlice } from '../lib/async/slice-lane.ts';
 import { isHostOrBelow } from '../lib/net/host-below.ts';
 import type { FollowedReplica } from '../replica/followed-replica.ts';
-import { revisionOf } from '../store/revision-of.ts';
-import type { Change } from '../store/store.ts';
+import { type Change, revisionOf } from '../store/store.ts';
 import { SharedBackends } from './compile-backend.ts';
 import { type CompileDefinitions, compileEdge, type Definitions, OWNER_KINDS } from './compile-edge.ts';
 import { compileDetached, type DetachedEdge } from './detached-edge.ts';

@@ -1,7 +1,7 @@
 import { PosternError } from '../lib/errors.ts';
 import { storeErrors } from './errors.ts';
 import type { JobOutcome, RunGroup } from './group-commit.ts';
-import type { CommitMark } from './sql/commits/commit-rows.ts';
+import type { CommitMark } from './sql/commit-rows.ts';
 
 export type Reload = (cause: PosternError) => void | Promise<void>;
 

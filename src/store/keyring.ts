@@ -1,5 +1,6 @@
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto';
 import { storeErrors } from './errors.ts';
+import type { Store } from './store.ts';
 
 /** The secret keys: the current one seals, all of them open. */
 export interface Keyring {
@@ -134,4 +135,19 @@ function parse(sealed: string): { readonly keyId: string; readonly bytes: Buffer
 
 function corrupt(message: string, cause?: unknown) {
   return storeErrors.create('ERR_POSTERN_STORE_CORRUPT', message, { cause });
+}
+
+/** What modules and nodes seal and sign for themselves, each bound to its purpose. */
+export function purposeSeals(keyring: Keyring): Pick<Store, 'mac' | 'seal' | 'open'> {
+  return {
+    mac: (purpose, data) => keyring.mac(purpose, data),
+    seal: (purpose, text) => keyring.seal(text, `purpose/${purpose}`),
+    open: (purpose, sealed) => {
+      try {
+        return keyring.open(sealed, `purpose/${purpose}`);
+      } catch {
+        return null;
+      }
+    },
+  };
 }

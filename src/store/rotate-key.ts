@@ -1,33 +1,30 @@
 import { randomBytes } from 'node:crypto';
 import { storeErrors } from './errors.ts';
-import { keyFilePath, writeKeyFile } from './key-file.ts';
-import { createKeyring, type Keyring, SECRET_KEY_BYTES } from './keyring.ts';
-import { readKeys, sealKeyCheck, verifyKeyCheck } from './load-keyring.ts';
-import type { OfflineDatabase } from './offline/offline-database.ts';
-import { openOfflineDatabase } from './offline/open-offline-database.ts';
-import type { StoreLocation } from './offline/store-location.ts';
+import { createKeyring, type Keyring, SECRET_KEY_BYTES, sealedPrefix } from './keyring.ts';
+import { type OfflineDatabase, openOfflineDatabase, type StoreLocation } from './offline-database.ts';
 import { LOCK_WRITERS } from './postgres/postgres-engine.ts';
-import { refuseOldNodes } from './postgres/refuse-old-nodes.ts';
-import { refuseWhileServersRun } from './postgres/refuse-while-servers-run.ts';
-import { readMeta, writeMeta } from './sql/schema/meta-rows.ts';
-import { migrate, schemaVersion } from './sql/schema/migrate.ts';
-import { resealBatch } from './sql/sealing/reseal-rows.ts';
-import type { Program } from './sql/statements/statement.ts';
+import { refuseOldNodes, refuseWhileServersRun } from './postgres/schema-locks.ts';
+import { keyFilePath, readKeys, sealKeyCheck, verifyKeyCheck, writeKeyFile } from './secret-key.ts';
+import { artifactKey } from './sql/identity-store.ts';
+import { LOGIN_SESSION_KIND } from './sql/logins/login-store.ts';
+import { migrate, readMeta, schemaVersion, writeMeta } from './sql/schema/migrate.ts';
+import { sealContext } from './sql/seal.ts';
+import { integer, type Program, statement, text } from './sql/statement.ts';
 import { lockDirectory } from './sqlite/directory-lock.ts';
 
-export interface RotateKeyOptions {
+interface RotateKeyOptions {
   /** With `secretKey` (`NEW,OLD`) the store moves to NEW; without it a new key is created in the key file. */
   readonly target: StoreLocation;
   readonly onProgress?: (progress: RotateProgress) => void;
 }
 
-export interface RotateProgress {
+interface RotateProgress {
   /** The last step that is durable. */
   readonly step: 'keys_written' | 'batch_resealed' | 'check_resealed' | 'old_keys_dropped';
   readonly resealed: number;
 }
 
-export interface RotateResult {
+interface RotateResult {
   readonly keyId: string;
   /** Rows resealed by this run. */
   readonly resealed: number;
@@ -133,4 +130,100 @@ function oneKeyOnly() {
     'ERR_POSTERN_SECRET_KEY',
     'POSTERN_SECRET_KEY contains only one key: set it to NEW,OLD (the new key, a comma, the old key), restart the servers with it, and run this command again',
   );
+}
+
+const ROWS_PER_BATCH = 200;
+
+/**
+ * Reseals up to one batch of rows with the current key; returns how many there were, 0 when all are done. It needs no
+ * bookmark: a finished row no longer matches, so an interrupted run continues where it stopped.
+ */
+function* resealBatch(keyring: Keyring): Program<number> {
+  return (
+    (yield* resealRecords(keyring)) ||
+    (yield* resealSessions(keyring)) ||
+    (yield* resealHistory(keyring)) ||
+    (yield* resealArtifacts(keyring))
+  );
+}
+
+function* resealRecords(keyring: Keyring): Program<number> {
+  const rows = yield statement(
+    'SELECT kind, id, secrets FROM records WHERE secrets IS NOT NULL AND secrets NOT LIKE ? LIMIT ?',
+    [`${sealedPrefix(keyring.currentKeyId)}%`, ROWS_PER_BATCH],
+  );
+  for (const row of rows) {
+    const key = { kind: text(row, 'kind'), id: text(row, 'id') };
+    const sealed = text(row, 'secrets');
+    // Only unchanged rows: the writers' lock prevents concurrent writes, and this condition holds even if it fails.
+    yield statement('UPDATE records SET secrets = ? WHERE kind = ? AND id = ? AND secrets = ?', [
+      reseal(sealed, sealContext(key), keyring),
+      key.kind,
+      key.id,
+      sealed,
+    ]);
+  }
+  return rows.length;
+}
+
+function* resealSessions(keyring: Keyring): Program<number> {
+  const rows = yield statement(
+    'SELECT id, secrets FROM app_sessions WHERE secrets IS NOT NULL AND secrets NOT LIKE ? LIMIT ?',
+    [`${sealedPrefix(keyring.currentKeyId)}%`, ROWS_PER_BATCH],
+  );
+  for (const row of rows) {
+    const id = text(row, 'id');
+    const sealed = text(row, 'secrets');
+    yield statement('UPDATE app_sessions SET secrets = ? WHERE id = ? AND secrets = ?', [
+      reseal(sealed, sealContext({ kind: LOGIN_SESSION_KIND, id }), keyring),
+      id,
+      sealed,
+    ]);
+  }
+  return rows.length;
+}
+
+/** Secrets of earlier versions stay sealed, bound to their record. */
+function* resealHistory(keyring: Keyring): Program<number> {
+  const before = yield* resealHistoryColumn('before_secrets', keyring);
+  return before || (yield* resealHistoryColumn('after_secrets', keyring));
+}
+
+function* resealHistoryColumn(column: 'before_secrets' | 'after_secrets', keyring: Keyring): Program<number> {
+  const rows = yield statement(
+    `SELECT revision, position, kind, id, ${column} AS secrets FROM history_items
+      WHERE ${column} IS NOT NULL AND ${column} NOT LIKE ? LIMIT ?`,
+    [`${sealedPrefix(keyring.currentKeyId)}%`, ROWS_PER_BATCH],
+  );
+  for (const row of rows) {
+    const sealed = text(row, 'secrets');
+    yield statement(`UPDATE history_items SET ${column} = ? WHERE revision = ? AND position = ? AND ${column} = ?`, [
+      reseal(sealed, sealContext({ kind: text(row, 'kind'), id: text(row, 'id') }), keyring),
+      integer(row, 'revision'),
+      integer(row, 'position'),
+      sealed,
+    ]);
+  }
+  return rows.length;
+}
+
+function* resealArtifacts(keyring: Keyring): Program<number> {
+  const rows = yield statement(
+    'SELECT model, id_hash, payload FROM identity_artifacts WHERE payload NOT LIKE ? LIMIT ?',
+    [`${sealedPrefix(keyring.currentKeyId)}%`, ROWS_PER_BATCH],
+  );
+  for (const row of rows) {
+    const [model, idHash, sealed] = [text(row, 'model'), text(row, 'id_hash'), text(row, 'payload')];
+    yield statement('UPDATE identity_artifacts SET payload = ? WHERE model = ? AND id_hash = ? AND payload = ?', [
+      reseal(sealed, sealContext(artifactKey(model, idHash)), keyring),
+      model,
+      idHash,
+      sealed,
+    ]);
+  }
+  return rows.length;
+}
+
+function reseal(sealed: string, context: string, keyring: Keyring): string {
+  return keyring.seal(keyring.open(sealed, context), context);
 }

@@ -1,18 +1,18 @@
 import type { JsonObject } from '../lib/json.ts';
-import type { LoginStore } from '../modules/login/login-store.ts';
+import type { LoginStore } from '../modules/contract/login-store.ts';
 import type { DeliveryStore, EventStore, OutboxEvent } from './delivery-store.ts';
 import type { ChangeNote, HistoryStore } from './history-store.ts';
 import type { EndedPerson, IdentityStore } from './identity-store.ts';
 import type { NodeStore } from './node-store.ts';
-import type { PendingRefusal, Settlement } from './pending-change.ts';
-import type { CommitMark } from './sql/commits/commit-rows.ts';
+import type { PendingRefusal, Settlement } from './own-records.ts';
+import type { CommitMark } from './sql/commit-rows.ts';
 import type { StoreHealth, StoreHealthListener } from './store-health.ts';
 
-export type * from '../modules/login/login-store.ts';
+export type * from '../modules/contract/login-store.ts';
 export type * from './delivery-store.ts';
 export type * from './history-store.ts';
 export type * from './identity-store.ts';
-export type { CommitMark } from './sql/commits/commit-rows.ts';
+export type { CommitMark } from './sql/commit-rows.ts';
 export type { StoreHealth, StoreState } from './store-health.ts';
 
 /**
@@ -238,7 +238,7 @@ export type CommitRefusal =
   | { readonly reason: 'idempotency_used'; readonly existing: IdempotencyRecord }
   | PendingRefusal;
 
-export interface Referrer extends RecordKey {
+interface Referrer extends RecordKey {
   readonly field: string;
 }
 
@@ -298,7 +298,7 @@ export interface PresenceStore {
   list(kind: LeaseKind, query: PageQuery & { readonly nowMs: number }): Promise<readonly Lease[]>;
 }
 
-export interface StoreStats {
+interface StoreStats {
   /** Applied write sets, and the transactions (each with one fsync) that contained them. */
   readonly writeSets: number;
   readonly commits: number;
@@ -306,4 +306,9 @@ export interface StoreStats {
   readonly events: ReadonlyMap<string, number>;
   /** How often everything was read again because the database had gone back. */
   readonly resets: number;
+}
+
+/** The revision that made the change. */
+export function revisionOf(change: Change): number {
+  return change.op === 'put' ? change.record.revision : change.revision;
 }

@@ -8,7 +8,7 @@ import { flagOf, settingNames, variableOf } from '../../src/config/schema.ts';
 import { createCatalog } from '../../src/documents/catalog.ts';
 import { errorTables } from '../../src/main/error-tables.ts';
 import { startServer } from '../../src/main/server.ts';
-import { cookieNames } from '../../src/modules/login/cookies/session-cookie.ts';
+import { cookieNames } from '../../src/modules/login/session-cookie.ts';
 import { modules } from '../../src/modules/registry.ts';
 import { resources } from '../../src/resources/registry.ts';
 import { migrations } from '../../src/store/sql/schema/migrations.ts';

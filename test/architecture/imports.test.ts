@@ -38,7 +38,7 @@ test('the store knows of modules only the interface of logins, which it implemen
   const wrong = files
     .filter((file) => file.path.startsWith('src/store/'))
     .flatMap((file) => file.imports.filter((line) => line.target.startsWith('src/modules/')))
-    .filter((line) => line.target !== 'src/modules/login/login-store.ts' || !line.isTypeOnly);
+    .filter((line) => line.target !== 'src/modules/contract/login-store.ts' || !line.isTypeOnly);
   assert.deepEqual(wrong, []);
 });
 

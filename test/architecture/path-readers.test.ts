@@ -3,7 +3,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
 import { backends } from '../../src/backends/registry.ts';
-import { pathReaderOf } from '../../src/modules/path-reader.ts';
+import { pathReaderOf } from '../../src/modules/module-config.ts';
 import { modules } from '../../src/modules/registry.ts';
 
 const SRC = join(import.meta.dirname, '../../src');

@@ -7,7 +7,7 @@ import { backends } from '../../src/backends/registry.ts';
 import { dnsProviders } from '../../src/dns/providers/registry.ts';
 import { destinationKinds } from '../../src/events/destinations/registry.ts';
 import { modules } from '../../src/modules/registry.ts';
-import { sharedRuntimes } from '../../src/modules/shared-runtimes.ts';
+import { sharedRuntimes } from '../../src/modules/reserved-names.ts';
 import { resources } from '../../src/resources/registry.ts';
 import { filesIn, MODULE_CONTRACT, productFiles, projectRoot } from './source-files.ts';
 

@@ -25,17 +25,17 @@ const OF_WORKERS = [
   'src/nodes/links/peer-',
   'src/store/errors.ts',
   'src/store/keyring.ts',
-  'src/store/purpose-seals.ts',
-  'src/store/revision-of.ts',
+  'src/store/keyring.ts',
+  'src/store/store.ts',
   'src/events/traffic-events.ts',
-  'src/events/wanted-types.ts',
+  'src/events/event-recorder.ts',
   'src/documents/long-answer.ts',
   'src/documents/kind-of-id.ts',
   'src/lists/known-lists.ts',
-  'src/lists/list-source.ts',
+  'src/lists/known-lists.ts',
   'src/config/identity-settings.ts',
-  'src/identity/host/own-fetch.ts',
-  'src/identity/people/people-records.ts',
+  'src/identity/own-fetch.ts',
+  'src/identity/people-records.ts',
 ];
 const OF_ANY_THREAD =
   /^src\/(backends|edge|lib|logging|modules|pki|replica|revocation|snapshot|telemetry|tracing|tunnel|upstream)\//;

@@ -11,7 +11,7 @@ const ENTRY_POINTS = ['src/client/index.ts', 'src/agent/index.ts', 'src/main/cli
 const FOR_TESTS = [
   'src/config/print.ts maskedUrl',
   'src/edge/forwarding/own-cookies.ts setsOwnCookie',
-  'src/modules/compression/accept-encoding.ts CODINGS',
+  'src/modules/compression/eligibility.ts CODINGS',
   'src/modules/compression/eligibility.ts MIN_BODY_BYTES',
   'src/modules/oidc/oidc.ts oidcConfig',
   'src/store/postgres/postgres-engine.ts WRITE',

@@ -4,7 +4,7 @@ import { suite, type TestContext, test } from 'node:test';
 import { backupStore } from '../../src/store/backup/backup-store.ts';
 import { restoreStore } from '../../src/store/backup/restore-store.ts';
 import { sealedKeyId } from '../../src/store/keyring.ts';
-import type { StoreLocation } from '../../src/store/offline/store-location.ts';
+import type { StoreLocation } from '../../src/store/offline-database.ts';
 import { rotateKey } from '../../src/store/rotate-key.ts';
 import { committed, put } from '../store/conformance/store-under-test.ts';
 import { ENGINES, emptyLocation, openAt, querySql, usePostgres } from '../store/engines.ts';

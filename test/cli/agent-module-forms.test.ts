@@ -6,8 +6,7 @@ import { examineAgentConfig } from '../../src/cli/agent/config/read-agent-config
 import { moduleForms } from '../../src/cli/agent/module-forms.ts';
 import { createTunnelCommand } from '../../src/cli/agent/tunnel-command.ts';
 import { decodeModules, ModuleRefusal } from '../../src/edge/tunnels/endpoint-modules.ts';
-import { agentModules } from '../../src/modules/agent-modules.ts';
-import { commandForm } from '../../src/modules/command-form.ts';
+import { agentModules, commandForm } from '../../src/modules/agent-modules.ts';
 import { modules } from '../../src/modules/registry.ts';
 import { AgentWorld } from './agent-world.ts';
 

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'n
 import { join } from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { databasePath } from '../../src/store/data-directory.ts';
-import type { StoreLocation } from '../../src/store/offline/store-location.ts';
+import type { StoreLocation } from '../../src/store/offline-database.ts';
 import { currentSchema } from '../../src/store/sql/schema/migrations.ts';
 import { ENGINES, emptyLocation, openAt, querySql, usePostgres } from '../store/engines.ts';
 import { type NextVersion, nextVersion } from '../support/next-version.ts';

@@ -1,5 +1,5 @@
 import type { JsonValue } from '../../src/lib/json.ts';
-import type { StoreLocation } from '../../src/store/offline/store-location.ts';
+import type { StoreLocation } from '../../src/store/offline-database.ts';
 import { querySql } from '../store/engines.ts';
 import { eventProblems } from './event-checks.ts';
 

@@ -4,7 +4,7 @@ import { chownSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { StoreLocation } from '../../src/store/offline/store-location.ts';
+import type { StoreLocation } from '../../src/store/offline-database.ts';
 import { type Disk, fillerOn } from '../store/disk-filler.ts';
 import { querySql } from '../store/engines.ts';
 import { MOUNTING_REFUSED, mountSmallDisk } from '../store/small-disk.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, type TestContext, test } from 'node:test';
-import type { StoreLocation } from '../../src/store/offline/store-location.ts';
+import type { StoreLocation } from '../../src/store/offline-database.ts';
 import type { Cleanup } from '../support/cleanup.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { answersBeforeSync, type SyncReport } from './answers-before-sync.ts';

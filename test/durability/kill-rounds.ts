@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { StoreLocation } from '../../src/store/offline/store-location.ts';
+import type { StoreLocation } from '../../src/store/offline-database.ts';
 import type { ApiConnection } from '../support/api-connection.ts';
 import { findOldNode } from '../support/old-node.ts';
 import { type OwnPostgres, startOwnPostgres } from '../support/own-postgres.ts';

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import type { StoreLocation } from '../../src/store/offline/store-location.ts';
+import type { StoreLocation } from '../../src/store/offline-database.ts';
 import { ApiConnection } from '../support/api-connection.ts';
 import { type PosternProcess, startServerProcess } from '../support/server-process.ts';
 import { BASE_URL } from './module-writes.ts';

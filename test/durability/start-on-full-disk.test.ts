@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import type { StoreLocation } from '../../src/store/offline/store-location.ts';
+import type { StoreLocation } from '../../src/store/offline-database.ts';
 import { fillerOn } from '../store/disk-filler.ts';
 import { MOUNTING_REFUSED, mountSmallDisk } from '../store/small-disk.ts';
 import type { ApiConnection } from '../support/api-connection.ts';

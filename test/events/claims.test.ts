@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Deliverer, type DelivererOptions } from '../../src/events/delivery/deliverer.ts';
-import { startDeliveryUpkeep } from '../../src/events/delivery/delivery-upkeep.ts';
+import { Deliverer, type DelivererOptions, startDeliveryUpkeep } from '../../src/events/delivery/deliverer.ts';
 import type { EventMessage, SendOutcome } from '../../src/events/destinations/destination-kind.ts';
 import type { Store } from '../../src/store/store.ts';
 import { event, ledger, oneLane, subscriptionPut } from '../store/conformance/lane-world.ts';

@@ -4,14 +4,14 @@ import type {
   PublicKeyCredentialRequestOptionsJSON,
   RegistrationResponseJSON,
 } from '@simplewebauthn/server';
-import type { NewPasskey, Person, PersonalPasskey } from '../../src/identity/contracts/identity-people.ts';
+import type { NewPasskey, Person, PersonalPasskey } from '../../src/identity/contracts.ts';
 import {
   type Authentication,
   type AuthenticationPorts,
   authenticate,
   authenticationOptions,
 } from '../../src/identity/passkeys/authenticate.ts';
-import { type ChallengeScope, Challenges } from '../../src/identity/passkeys/challenges.ts';
+import { type ChallengeScope, Challenges } from '../../src/identity/passkeys/ceremony.ts';
 import { type Registration, register, registrationOptions } from '../../src/identity/passkeys/register.ts';
 import { createKeyring } from '../../src/store/keyring.ts';
 import { MovableClock } from '../support/login-world.ts';

@@ -1,13 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { calculatePKCECodeChallenge } from 'openid-client';
-import { IdentitySite } from '../../src/identity/host/identity-site.ts';
-import { ownFetch } from '../../src/identity/host/own-fetch.ts';
-import { AgentConsents } from '../../src/identity/provider/agent-consents.ts';
-import { CookieSignature } from '../../src/identity/provider/cookie-signature.ts';
-import type { IdentityClient } from '../../src/identity/provider/identity-clients.ts';
-import { IDENTITY_KEY_KIND, IdentityKeys } from '../../src/identity/provider/identity-keys.ts';
+import { IdentitySite } from '../../src/identity/identity-site.ts';
+import { ownFetch } from '../../src/identity/own-fetch.ts';
+import { AgentConsents, type IdentityClient } from '../../src/identity/provider/identity-clients.ts';
+import { CookieSignature, IDENTITY_KEY_KIND, IdentityKeys } from '../../src/identity/provider/identity-keys.ts';
 import { IdentityProvider } from '../../src/identity/provider/identity-provider.ts';
-import { ProviderSessions } from '../../src/identity/sessions/provider-sessions.ts';
+import { ProviderSessions } from '../../src/identity/provider/provider-sessions.ts';
 import type { GuardedFetch } from '../../src/lib/http/guarded-fetch.ts';
 import { type HeaderList, valuesOf } from '../../src/lib/http/header-list.ts';
 import { hashToken } from '../../src/lib/text/token-hash.ts';

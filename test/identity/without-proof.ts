@@ -1,9 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import type { IdentityPage } from '../../src/identity/contracts/identity-host.ts';
-import type { IdentityPeople } from '../../src/identity/contracts/identity-people.ts';
-import type { IdentitySessions } from '../../src/identity/contracts/identity-sessions.ts';
-import { accountRoutes } from '../../src/identity/pages/account/account-routes.ts';
-import { consentRoutes } from '../../src/identity/pages/consent/consent-routes.ts';
+import type { IdentityPage, IdentityPeople, IdentitySessions } from '../../src/identity/contracts.ts';
+import { accountRoutes } from '../../src/identity/pages/account-routes.ts';
+import { consentRoutes } from '../../src/identity/pages/consent-routes.ts';
 import type { PagePorts } from '../../src/identity/pages/page-ports.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { firstValue } from '../../src/lib/http/header-list.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { request as requestHttp } from 'node:http';
 import { after, suite, test } from 'node:test';
 import { modules } from '../../src/modules/registry.ts';
-import { namesOf } from '../../src/modules/shared-runtimes.ts';
+import { namesOf } from '../../src/modules/reserved-names.ts';
 import { recordingUpstream } from '../edge/traffic/recording-upstream.ts';
 import { until } from '../support/cluster.ts';
 import { newHost } from '../support/edge-world.ts';

@@ -7,7 +7,7 @@ import { gunzipSync } from 'node:zlib';
 import { systemClock } from '../../src/lib/clock.ts';
 import { createKsuidSource } from '../../src/lib/text/ksuid.ts';
 import { backupStore } from '../../src/store/backup/backup-store.ts';
-import type { StoreLocation } from '../../src/store/offline/store-location.ts';
+import type { StoreLocation } from '../../src/store/offline-database.ts';
 import { currentSchema } from '../../src/store/sql/schema/migrations.ts';
 import { cleanupAfterSuite, ENGINES, made, startedServer, usePostgres } from '../concurrency/worlds.ts';
 import { querySql } from '../store/engines.ts';

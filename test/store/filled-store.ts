@@ -1,6 +1,6 @@
-import type { StoreLocation } from '../../src/store/offline/store-location.ts';
+import { backedUpTables } from '../../src/store/backup/backup-format.ts';
+import type { StoreLocation } from '../../src/store/offline-database.ts';
 import { currentSchema } from '../../src/store/sql/schema/migrations.ts';
-import { backedUpTables } from '../../src/store/sql/schema/table-rows.ts';
 import type { Store } from '../../src/store/store.ts';
 import { feedLogin } from '../support/feed-logins.ts';
 import { committed, put } from './conformance/store-under-test.ts';

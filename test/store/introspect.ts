@@ -1,4 +1,4 @@
-import type { StoreLocation } from '../../src/store/offline/store-location.ts';
+import type { StoreLocation } from '../../src/store/offline-database.ts';
 import type { Column, Index, Schema, Table } from '../../src/store/sql/schema/schema.ts';
 import { querySql } from './engines.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { suite, test } from 'node:test';
-import { openOfflineDatabase } from '../../src/store/offline/open-offline-database.ts';
+import { openOfflineDatabase } from '../../src/store/offline-database.ts';
 import { migrate } from '../../src/store/sql/schema/migrate.ts';
 import { currentSchema, migrations } from '../../src/store/sql/schema/migrations.ts';
 import { dropIndex, dropTable, index, schemaAfter, table, textColumn } from '../../src/store/sql/schema/schema.ts';

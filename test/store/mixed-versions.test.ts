@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { StoreLocation } from '../../src/store/offline/store-location.ts';
+import type { StoreLocation } from '../../src/store/offline-database.ts';
 import { currentSchema } from '../../src/store/sql/schema/migrations.ts';
 import { committed, everything, put } from './conformance/store-under-test.ts';
 import { ENGINES, emptyLocation, openAt, querySql, usePostgres } from './engines.ts';

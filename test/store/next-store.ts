@@ -1,4 +1,4 @@
-import type { StoreLocation } from '../../src/store/offline/store-location.ts';
+import type { StoreLocation } from '../../src/store/offline-database.ts';
 import type { Store } from '../../src/store/store.ts';
 import { type NextVersion, nextVersion } from '../support/next-version.ts';
 import { type OpenStoreOptions, openAt, type StoreOpeners } from './engines.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { StoreLocation } from '../../src/store/offline/store-location.ts';
+import type { StoreLocation } from '../../src/store/offline-database.ts';
 import type { Store, StoreState } from '../../src/store/store.ts';
 import { committed, put } from './conformance/store-under-test.ts';
 import { emptyLocation, openAt, querySql, usePostgres } from './engines.ts';

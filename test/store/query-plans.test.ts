@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { openOfflineDatabase } from '../../src/store/offline/open-offline-database.ts';
-import type { StoreLocation } from '../../src/store/offline/store-location.ts';
-import type { ArtifactRow } from '../../src/store/sql/identity/artifact-rows.ts';
+import { openOfflineDatabase, type StoreLocation } from '../../src/store/offline-database.ts';
+import type { ArtifactRow } from '../../src/store/sql/identity-rows.ts';
 import { type ProgramArgs, type ProgramName, startProgram } from '../../src/store/sql/programs.ts';
-import type { SealedWriteSet } from '../../src/store/sql/sealing/sealed-write-set.ts';
-import { statement } from '../../src/store/sql/statements/statement.ts';
+import type { SealedWriteSet } from '../../src/store/sql/seal.ts';
+import { statement } from '../../src/store/sql/statement.ts';
 import type { Store } from '../../src/store/store.ts';
 import { feedLogin } from '../support/feed-logins.ts';
 import { destinationPut, event, subscriptionPut } from './conformance/lane-world.ts';

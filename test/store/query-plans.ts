@@ -1,5 +1,5 @@
 import type { Dialect } from '../../src/store/sql/schema/schema.ts';
-import type { Program, Row, Statement } from '../../src/store/sql/statements/statement.ts';
+import type { Program, Row, Statement } from '../../src/store/sql/statement.ts';
 
 /** A table that a statement reads completely, according to the engine's own plan. */
 export interface TableScan {

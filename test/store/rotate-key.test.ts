@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { suite, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { keyIdOf, sealedKeyId } from '../../src/store/keyring.ts';
-import type { StoreLocation } from '../../src/store/offline/store-location.ts';
+import type { StoreLocation } from '../../src/store/offline-database.ts';
 import { rotateKey } from '../../src/store/rotate-key.ts';
 import { shareOfCases } from '../support/share-of-cases.ts';
 import { committed, everything, put } from './conformance/store-under-test.ts';

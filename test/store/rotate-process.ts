@@ -1,4 +1,4 @@
-import type { StoreLocation } from '../../src/store/offline/store-location.ts';
+import type { StoreLocation } from '../../src/store/offline-database.ts';
 import { rotateKey } from '../../src/store/rotate-key.ts';
 
 /** Runs as its own process: rotates, and kills itself at the step with the given number. */

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
-import type { StoreLocation } from '../../src/store/offline/store-location.ts';
+import type { StoreLocation } from '../../src/store/offline-database.ts';
 import { currentSchema } from '../../src/store/sql/schema/migrations.ts';
 import { feedLogin } from '../support/feed-logins.ts';
 import { everything, put } from './conformance/store-under-test.ts';

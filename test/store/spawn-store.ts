@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createInterface, type Interface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import type { StoreLocation } from '../../src/store/offline/store-location.ts';
+import type { StoreLocation } from '../../src/store/offline-database.ts';
 import type { CommitMark } from '../../src/store/store.ts';
 import type { Cleanup } from '../support/cleanup.ts';
 

@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
-import type { PostgresLocation } from '../../src/store/offline/store-location.ts';
+import type { PostgresLocation } from '../../src/store/offline-database.ts';
 import { committed, put } from './conformance/store-under-test.ts';
 import { emptyLocation, openAt, querySql, usePostgres } from './engines.ts';
 

@@ -1,6 +1,6 @@
-import { createPool } from '../../src/store/postgres/client-config.ts';
 import { inTransaction } from '../../src/store/postgres/postgres-connection.ts';
 import { LOCK_WRITERS, WRITE } from '../../src/store/postgres/postgres-engine.ts';
+import { createPool } from '../../src/store/postgres/server-pool.ts';
 
 /** Runs as its own process: takes the writers' lock like a server, and is stopped in the middle of its transaction. */
 const pool = createPool(process.argv[2] ?? '', 1);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { RuntimePorts, SharedPorts } from '../../src/modules/contract/keeps-state.ts';
+import type { LoginRecords } from '../../src/modules/contract/login-store.ts';
 import type { PreparePorts } from '../../src/modules/contract/prepare.ts';
-import type { LoginRecords } from '../../src/modules/login/login-store.ts';
 
 /** Ports that perform nothing: a module that has them has no effect. A test replaces those that it looks at. */
 export function inertPorts(ports: Partial<RuntimePorts & SharedPorts> = {}): RuntimePorts & SharedPorts {

@@ -1,6 +1,6 @@
 import type { Clock } from '../../src/lib/clock.ts';
-import type { AuthorityPair, AuthorityRecords } from '../../src/pki/authority-records.ts';
 import { type InternalCa, openInternalCa as open } from '../../src/pki/internal-ca.ts';
+import type { AuthorityPair, AuthorityRecords } from '../../src/pki/internal-ca-places.ts';
 
 export type { InternalCa } from '../../src/pki/internal-ca.ts';
 

@@ -1,4 +1,4 @@
-import type { TrafficRequest } from '../../src/modules/contract/traffic-request.ts';
+import type { TrafficRequest } from '../../src/modules/contract/decides.ts';
 
 /** A request as modules see it, with only the parts that matter to the test. */
 export function trafficRequest(

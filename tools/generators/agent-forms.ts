@@ -1,5 +1,4 @@
-import { agentModules } from '../../src/modules/agent-modules.ts';
-import { commandForm } from '../../src/modules/command-form.ts';
+import { agentModules, commandForm } from '../../src/modules/agent-modules.ts';
 import { modules } from '../../src/modules/registry.ts';
 
 export const name = 'agent-forms';

@@ -1,7 +1,7 @@
 import type { Flag, FlagKind } from '../../lib/flags.ts';
 import { FIELD_RULES } from '../../lib/net/field-rules.ts';
 import { readProgramFile } from '../../lib/program-files.ts';
-import type { CommandField, CommandForm } from '../../modules/command-form.ts';
+import type { CommandField, CommandForm } from '../../modules/agent-modules.ts';
 
 /**
  * Forms of the modules that agents can request, read from a generated file: loading the modules would delay every

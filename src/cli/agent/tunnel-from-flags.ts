@@ -1,5 +1,5 @@
 import { usage } from '../../lib/flags.ts';
-import type { CommandField, CommandForm } from '../../modules/command-form.ts';
+import type { CommandField, CommandForm } from '../../modules/agent-modules.ts';
 import type { TextSource } from '../api/text-source.ts';
 import type { TunnelCommandName } from './agent-syntax.ts';
 import type { TunnelConfig } from './config/agent-config.ts';

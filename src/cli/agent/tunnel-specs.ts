@@ -4,7 +4,7 @@ import type { TunnelSpec } from '../../agent/handle.ts';
 import { whyUnreadable } from '../../lib/error-text.ts';
 import { usage } from '../../lib/flags.ts';
 import { derOf, pemBlocks } from '../../lib/pki/pem-blocks.ts';
-import type { CommandForm } from '../../modules/command-form.ts';
+import type { CommandForm } from '../../modules/agent-modules.ts';
 import type { EndpointModules } from '../../tunnel/messages.ts';
 import type { AgentPorts } from './agent-ports.ts';
 import type { TunnelConfig, UpstreamTlsConfig } from './config/agent-config.ts';

@@ -8,7 +8,7 @@ import { refuseWithout } from '../../resources/errors.ts';
 import type { OperationRequest, OperationResult, Principal } from '../../resources/operation.ts';
 import type { ChangesetsPort } from '../../resources/ports.ts';
 import type { ResourcePorts } from '../../resources/registry.ts';
-import { PENDING_CHANGE, type PendingChange, pendingChange } from '../../store/pending-change.ts';
+import { PENDING_CHANGE, type PendingChange, pendingChange } from '../../store/own-records.ts';
 import type { CommitResult } from '../../store/store.ts';
 import { keyExpectation, rememberedKinds } from '../authorize.ts';
 import { noteOf, writtenRecord } from '../commits.ts';

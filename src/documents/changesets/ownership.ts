@@ -1,11 +1,11 @@
 import { TimeSlice } from '../../lib/async/slice-lane.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
 import { pointerTo } from '../../lib/schema/field-problem.ts';
-import type { RecordReader } from '../../replica/record-reader.ts';
+import type { RecordReader } from '../../replica/record-table.ts';
 import { refuseWithout } from '../../resources/errors.ts';
 import type { Principal } from '../../resources/operation.ts';
 import type { ResourceSettings } from '../../resources/resource.ts';
-import { OWNERSHIP_KIND, ownershipId } from '../../store/ownership-records.ts';
+import { OWNERSHIP_KIND, ownershipId } from '../../store/own-records.ts';
 import type { StoredRecord } from '../../store/store.ts';
 import { authorize } from '../authorize.ts';
 import type { Catalog, CompiledResource } from '../catalog.ts';

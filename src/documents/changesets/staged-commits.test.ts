@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import type { RecordReader } from '../../replica/record-reader.ts';
+import type { RecordReader } from '../../replica/record-table.ts';
 import type { StoredRecord } from '../../store/store.ts';
 import type { Catalog } from '../catalog.ts';
 import { StagedCommits } from './staged-commits.ts';

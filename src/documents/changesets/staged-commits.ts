@@ -1,4 +1,4 @@
-import type { RecordReader } from '../../replica/record-reader.ts';
+import type { RecordReader } from '../../replica/record-table.ts';
 import type { EndedPerson } from '../../store/identity-store.ts';
 import type {
   Change,

@@ -1,7 +1,6 @@
 import type { JsonValue } from '../../lib/json.ts';
 import type { OperationRequest, OperationResult } from '../../resources/operation.ts';
-import { OWNERSHIP_KIND, ownershipId } from '../../store/ownership-records.ts';
-import { PENDING_CHANGE, type PendingChange } from '../../store/pending-change.ts';
+import { OWNERSHIP_KIND, ownershipId, PENDING_CHANGE, type PendingChange } from '../../store/own-records.ts';
 import type { HistoryEntry, RecordKey } from '../../store/store.ts';
 import { keyExpectation } from '../authorize.ts';
 import { noteOf } from '../commits.ts';

@@ -1,7 +1,7 @@
 import { rfc3339 } from '../../lib/clock.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import { describedFields } from '../../resources/resource.ts';
-import { PENDING_CHANGE, type PendingChange, pendingChange } from '../../store/pending-change.ts';
+import { PENDING_CHANGE, type PendingChange, pendingChange } from '../../store/own-records.ts';
 import type { RecordKey } from '../../store/store.ts';
 import type { DocumentsContext } from '../documents-context.ts';
 

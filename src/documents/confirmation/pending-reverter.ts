@@ -2,7 +2,7 @@ import { PosternError } from '../../lib/errors.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import type { Replica } from '../../replica/replica.ts';
 import type { Principal } from '../../resources/operation.ts';
-import { PENDING_CHANGE, type PendingChange, type Settlement } from '../../store/pending-change.ts';
+import { PENDING_CHANGE, type PendingChange, type Settlement } from '../../store/own-records.ts';
 import type { ChangeNote, CommitResult, HistoryEntry, HistoryStore, RecordKey } from '../../store/store.ts';
 import { type Catalog, documentForm } from '../catalog.ts';
 import type { DocumentsContext } from '../documents-context.ts';

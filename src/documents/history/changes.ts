@@ -1,7 +1,7 @@
 import { mapInSlices } from '../../lib/async/map-in-slices.ts';
 import { rfc3339 } from '../../lib/clock.ts';
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
-import type { RecordReader } from '../../replica/record-reader.ts';
+import type { RecordReader } from '../../replica/record-table.ts';
 import { keyName } from '../../resources/console-session-record.ts';
 import { refuseWithout, resourceErrors } from '../../resources/errors.ts';
 import type { OperationRequest, OperationResult, Principal } from '../../resources/operation.ts';

@@ -1,7 +1,7 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { canonicalJson, type JsonValue } from '../../lib/json.ts';
 import { isSameSecret } from '../../lib/text/is-same-secret.ts';
-import { addSealedRecord } from '../../replica/add-sealed-record.ts';
+import { addSealedRecord } from '../../replica/followed-replica.ts';
 import type { Replica } from '../../replica/replica.ts';
 import type { HistoryDocument, HistoryLink, LinkableEntry, Store } from '../../store/store.ts';
 

@@ -1,11 +1,10 @@
 import type { LoginTrouble } from '../../checks/facts.ts';
 import type { TimeSlice } from '../../lib/async/slice-lane.ts';
-import type { LearningClient } from '../../modules/contract/learns-claims.ts';
+import type { LoginSession } from '../../modules/contract/login-store.ts';
 import type { Module } from '../../modules/contract/module.ts';
-import { learnedClaims } from '../../modules/learned-claims.ts';
-import type { LoginSession } from '../../modules/login/login-store.ts';
-import { recentLogins } from '../../modules/login-pages.ts';
-import { moduleRecordKey } from '../../modules/module-record-key.ts';
+import type { LearningClient } from '../../modules/contract/prepare.ts';
+import { learnedClaims, recentLogins } from '../../modules/learned-claims.ts';
+import { moduleRecordKey } from '../../modules/module-config.ts';
 import type { Replica } from '../../replica/replica.ts';
 import type { Store } from '../../store/store.ts';
 import { askedOn, type RouteLogins } from '../route-logins.ts';

@@ -15,12 +15,12 @@ import {
   type PeerStatus,
   type UnpreparedModule,
 } from '../../checks/facts.ts';
-import { PASSKEY_KIND, passkeyOf, USER_ACCOUNT_KIND } from '../../identity/people/people-records.ts';
+import { PASSKEY_KIND, passkeyOf, USER_ACCOUNT_KIND } from '../../identity/people-records.ts';
 import type { TimeSlice } from '../../lib/async/slice-lane.ts';
 import { rfc3339 } from '../../lib/clock.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import { isStoreOutage } from '../../lib/store-outage.ts';
-import { moduleRecordKey } from '../../modules/module-record-key.ts';
+import { moduleRecordKey } from '../../modules/module-config.ts';
 import type { Replica } from '../../replica/replica.ts';
 import type { ListedNode, OnlinePort, SharedPorts } from '../../resources/ports.ts';
 import type { StoredRecord } from '../../store/store.ts';

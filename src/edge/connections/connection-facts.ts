@@ -1,4 +1,4 @@
-import type { ClientCertificate } from '../../modules/contract/traffic-request.ts';
+import type { ClientCertificate } from '../../modules/contract/decides.ts';
 
 /** Facts established by a connection's handshake. */
 export interface ConnectionFacts {

@@ -1,5 +1,5 @@
 import { X509Certificate } from 'node:crypto';
-import type { RevocationPolicy } from '../../modules/contract/requires-tls.ts';
+import type { RevocationPolicy } from '../../modules/contract/decides.ts';
 import type { EdgeSnapshot } from '../../snapshot/edge-snapshot.ts';
 import { judgeRevocation } from '../exchange/judge-revocation.ts';
 import type { ConnectionFacts } from './connection-facts.ts';

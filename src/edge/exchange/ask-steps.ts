@@ -4,9 +4,9 @@ import {
   isPass,
   type Pass,
   type Refusal,
+  type TrafficRequest,
   type Verdict,
 } from '../../modules/contract/decides.ts';
-import type { TrafficRequest } from '../../modules/contract/traffic-request.ts';
 import type { AdmissionStep } from '../../snapshot/edge-snapshot.ts';
 
 /**

@@ -1,9 +1,8 @@
 import type { Readable } from 'node:stream';
 import { reportBug } from '../../lib/bug-report.ts';
 import type { HeaderList } from '../../lib/http/header-list.ts';
-import type { Answer, Pass, Refusal, Verdict } from '../../modules/contract/decides.ts';
-import type { Identity, Permit } from '../../modules/contract/recognizes-requesters.ts';
-import type { OwnPathRequest } from '../../modules/contract/serves-paths.ts';
+import type { Answer, Identity, Pass, Permit, Refusal, Verdict } from '../../modules/contract/decides.ts';
+import type { OwnPathRequest } from '../../modules/contract/prepared-module.ts';
 import type { AdmissionStep, EdgeSnapshot, RouteSnapshot } from '../../snapshot/edge-snapshot.ts';
 import type { RouteTaken } from '../../upstream/upstream.ts';
 import { answerExchange } from '../answers/answer-or-cut.ts';

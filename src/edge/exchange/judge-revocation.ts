@@ -1,6 +1,5 @@
 import { reportBug } from '../../lib/bug-report.ts';
-import type { RevocationPolicy, RevocationVerdict } from '../../modules/contract/requires-tls.ts';
-import type { ClientCertificate } from '../../modules/contract/traffic-request.ts';
+import type { ClientCertificate, RevocationPolicy, RevocationVerdict } from '../../modules/contract/decides.ts';
 import { presentedWith } from '../tls/client-certificate.ts';
 
 const FAILED: RevocationVerdict = {

@@ -1,6 +1,6 @@
 import { reportBug } from '../../lib/bug-report.ts';
-import type { BackendOutcome } from '../../modules/contract/learns-outcomes.ts';
-import type { TrafficRequest } from '../../modules/contract/traffic-request.ts';
+import type { TrafficRequest } from '../../modules/contract/decides.ts';
+import type { BackendOutcome } from '../../modules/contract/prepared-module.ts';
 import type { RouteSnapshot } from '../../snapshot/edge-snapshot.ts';
 import { REQUEST_TOO_LARGE, RESPONSE_TOO_LARGE, UNSENDABLE_REQUEST } from '../../upstream/unsendable.ts';
 import { REASON_OF_SHORTAGE, TOO_MANY_FILES, UPSTREAM_SHORTAGE } from '../../upstream/upstream-failure.ts';

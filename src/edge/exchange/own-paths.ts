@@ -1,9 +1,7 @@
 import { reportBug } from '../../lib/bug-report.ts';
-import type { Answer, Refusal, Verdict } from '../../modules/contract/decides.ts';
+import type { Answer, Refusal, TrafficRequest, Verdict } from '../../modules/contract/decides.ts';
 import { moduleErrors } from '../../modules/contract/errors.ts';
-import type { PreparedModule } from '../../modules/contract/prepared-module.ts';
-import type { OwnAnswer, OwnPathSite, OwnPaths } from '../../modules/contract/serves-paths.ts';
-import type { TrafficRequest } from '../../modules/contract/traffic-request.ts';
+import type { OwnAnswer, OwnPathSite, OwnPaths, PreparedModule } from '../../modules/contract/prepared-module.ts';
 import { type CanonicalPath, readPath } from '../../snapshot/canonical-path.ts';
 import type { AdmissionStep, EdgeSnapshot, NamedModule, RouteSnapshot } from '../../snapshot/edge-snapshot.ts';
 import { type AdmissionWalk, askSteps } from './ask-steps.ts';

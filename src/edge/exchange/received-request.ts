@@ -1,5 +1,5 @@
 import { combinedValue, firstValue, valuesOf } from '../../lib/http/header-list.ts';
-import type { ClientCertificate } from '../../modules/contract/traffic-request.ts';
+import type { ClientCertificate } from '../../modules/contract/decides.ts';
 import { BodyReader } from '../bodies/body-reader.ts';
 import type { ClientSide } from '../connections/client-side.ts';
 import type { ConnectionFacts } from '../connections/connection-facts.ts';

@@ -1,8 +1,7 @@
 import type { X509Certificate } from 'node:crypto';
 import { certificatesIn } from '../../lib/pki/describe-certificate.ts';
 import { type CertificateFields, fieldsOf } from '../../lib/pki/revocation-list/certificate-fields.ts';
-import type { TlsPolicy } from '../../modules/contract/requires-tls.ts';
-import type { ClientCertificate } from '../../modules/contract/traffic-request.ts';
+import type { ClientCertificate, TlsPolicy } from '../../modules/contract/decides.ts';
 import { describedCertificate, MAX_PRESENTED } from '../tls/client-certificate.ts';
 
 /** A chain needs one for each of its certificates; with names that several authorities share, a few more. */

@@ -1,7 +1,7 @@
 import type { Clock } from '../../lib/clock.ts';
 import { combinedValue, type HeaderList } from '../../lib/http/header-list.ts';
+import type { AssumedPerson } from '../../modules/contract/decides.ts';
 import type { Module } from '../../modules/contract/module.ts';
-import type { AssumedPerson } from '../../modules/contract/recognizes-requesters.ts';
 import type { EdgeSnapshot } from '../../snapshot/edge-snapshot.ts';
 import type { ClientAddresses } from '../connections/client-address.ts';
 import { type EdgeErrorCode, edgeErrors } from '../errors.ts';

@@ -1,5 +1,5 @@
+import type { AssumedPerson } from '../../modules/contract/decides.ts';
 import type { Module } from '../../modules/contract/module.ts';
-import type { AssumedPerson } from '../../modules/contract/recognizes-requesters.ts';
 import type { EdgeSnapshot, RouteSnapshot } from '../../snapshot/edge-snapshot.ts';
 import { edgeErrors } from '../errors.ts';
 import { ChangedRequest } from '../forwarding/changed-request.ts';

@@ -1,15 +1,15 @@
 import { atMost } from '../../lib/async/deadline.ts';
 import {
   type Answer,
+  type AssumedPerson,
   isAnswer,
   isPass,
   type Pass,
   type Refusal,
+  type TrafficRequest,
   type Verdict,
 } from '../../modules/contract/decides.ts';
 import type { Module } from '../../modules/contract/module.ts';
-import type { AssumedPerson } from '../../modules/contract/recognizes-requesters.ts';
-import type { TrafficRequest } from '../../modules/contract/traffic-request.ts';
 import type { AdmissionStep } from '../../snapshot/edge-snapshot.ts';
 import { type AdmissionWalk, afterLate, askSteps } from '../exchange/ask-steps.ts';
 import type { ExplainedDecision } from './explanation.ts';

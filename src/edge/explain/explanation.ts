@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../lib/json.ts';
-import type { AssumedPerson } from '../../modules/contract/recognizes-requesters.ts';
+import type { AssumedPerson } from '../../modules/contract/decides.ts';
 
 /** Not a `URL`, which would resolve dots and escapes that the edge must see. */
 export interface HypotheticalUrl {

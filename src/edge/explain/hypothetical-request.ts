@@ -1,5 +1,4 @@
-import type { Permit } from '../../modules/contract/recognizes-requesters.ts';
-import type { ClientCertificate, TrafficRequest } from '../../modules/contract/traffic-request.ts';
+import type { ClientCertificate, Permit, TrafficRequest } from '../../modules/contract/decides.ts';
 import type { ClientSide } from '../connections/client-side.ts';
 import type { ConnectionFacts } from '../connections/connection-facts.ts';
 import { ReceivedRequest } from '../exchange/received-request.ts';

@@ -1,7 +1,7 @@
 import type { HeaderList } from '../../lib/http/header-list.ts';
 import { isAuthority } from '../../lib/http/is-authority.ts';
-import type { HeaderChange } from '../../modules/contract/changes-requests.ts';
 import type { Refusal } from '../../modules/contract/decides.ts';
+import type { HeaderChange } from '../../modules/contract/prepared-module.ts';
 import type { RequestChanger } from '../../snapshot/edge-snapshot.ts';
 import type { ClientSide } from '../connections/client-side.ts';
 import { checkedChange, withHeaderChange, withoutNames } from './module-headers.ts';

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { firstValue, type HeaderList } from '../../lib/http/header-list.ts';
-import type { TrafficRequest } from '../../modules/contract/traffic-request.ts';
+import type { TrafficRequest } from '../../modules/contract/decides.ts';
 import type { RouteSnapshot } from '../../snapshot/edge-snapshot.ts';
 import type { RequestTrace } from '../../tracing/request-trace.ts';
 import type { RequestBody, RouteTaken, UpstreamRequest } from '../../upstream/upstream.ts';

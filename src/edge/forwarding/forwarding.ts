@@ -3,7 +3,7 @@ import type { Target } from '../../backends/target.ts';
 import type { HeaderList } from '../../lib/http/header-list.ts';
 import { breakOff } from '../../lib/net/break-off.ts';
 import { copyOf } from '../../lib/net/waiting-bytes.ts';
-import type { TrafficResponseHead } from '../../modules/contract/changes-responses.ts';
+import type { TrafficResponseHead } from '../../modules/contract/prepared-module.ts';
 import type { RouteSnapshot } from '../../snapshot/edge-snapshot.ts';
 import { CLIENT_LIMIT, isUnsendable, unsendable } from '../../upstream/unsendable.ts';
 import type { ResponseHead, UpstreamExchange, UpstreamFailure, UpstreamHandler } from '../../upstream/upstream.ts';

@@ -1,6 +1,6 @@
 import type { HeaderList } from '../../lib/http/header-list.ts';
 import { HOP_BY_HOP } from '../../lib/http/hop-by-hop.ts';
-import type { HeaderChange } from '../../modules/contract/changes-requests.ts';
+import type { HeaderChange } from '../../modules/contract/prepared-module.ts';
 import type { RequestChanger } from '../../snapshot/edge-snapshot.ts';
 import { FORWARDED, foldedName, SPECIAL } from '../http/dropped-headers.ts';
 

@@ -1,6 +1,6 @@
 import { withoutMarked } from '../../lib/http/cookie-header.ts';
 import type { HeaderList } from '../../lib/http/header-list.ts';
-import { OWN_COOKIE_MARK } from '../../modules/contract/serves-paths.ts';
+import { OWN_COOKIE_MARK } from '../../modules/contract/prepared-module.ts';
 import type { OwnCookieNames } from '../../snapshot/edge-snapshot.ts';
 
 /** A copy without our own cookies: they grant access to the edge and must not reach upstreams. */

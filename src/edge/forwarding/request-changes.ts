@@ -1,5 +1,5 @@
 import type { HeaderList } from '../../lib/http/header-list.ts';
-import type { BodyDemand, RequestTransform } from '../../modules/contract/changes-requests.ts';
+import type { BodyDemand, RequestTransform } from '../../modules/contract/prepared-module.ts';
 import type { RequestChanger } from '../../snapshot/edge-snapshot.ts';
 import { BodyReader } from '../bodies/body-reader.ts';
 import { endBrokenBody } from '../bodies/broken-body.ts';

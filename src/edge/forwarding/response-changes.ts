@@ -1,6 +1,6 @@
 import type { Transform } from 'node:stream';
-import type { ResponseTransform, TrafficResponseHead } from '../../modules/contract/changes-responses.ts';
-import type { TrafficRequest } from '../../modules/contract/traffic-request.ts';
+import type { TrafficRequest } from '../../modules/contract/decides.ts';
+import type { ResponseTransform, TrafficResponseHead } from '../../modules/contract/prepared-module.ts';
 import type { ModuleWith } from '../../snapshot/edge-snapshot.ts';
 import { assertResponseHeaders } from './module-headers.ts';
 

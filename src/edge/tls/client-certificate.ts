@@ -1,7 +1,7 @@
 import type { X509Certificate } from 'node:crypto';
 import type { TLSSocket } from 'node:tls';
 import { legacyCertificate } from '../../lib/pki/legacy-certificate.ts';
-import type { ClientCertificate } from '../../modules/contract/traffic-request.ts';
+import type { ClientCertificate } from '../../modules/contract/decides.ts';
 
 /** OpenSSL accepts a message of 100 KB, which is hundreds of certificates. */
 export const MAX_PRESENTED = 16;

@@ -10,7 +10,7 @@ import {
 import type { Clock } from '../../lib/clock.ts';
 import { closing, listenPer } from '../../lib/guarded-listeners.ts';
 import { LruMap } from '../../lib/lru-map.ts';
-import type { TlsPolicy } from '../../modules/contract/requires-tls.ts';
+import type { TlsPolicy } from '../../modules/contract/decides.ts';
 import type { ServedCertificate } from './served-certificate.ts';
 import { DAY_MS, type SharedSecret, sharedTicketKeys } from './ticket-keys.ts';
 

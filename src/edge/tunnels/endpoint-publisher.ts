@@ -1,9 +1,8 @@
 import { TUNNEL_BACKEND_KIND } from '../../backends/backend-snapshot.ts';
 import { withParts } from '../../lib/async/missing-part.ts';
 import { formatListenAddress, isWildcardHost, type PortRange } from '../../lib/net/listen-address.ts';
-import { isPass } from '../../modules/contract/decides.ts';
+import { isPass, type TrafficRequest } from '../../modules/contract/decides.ts';
 import type { CheckContext, Module } from '../../modules/contract/module.ts';
-import type { TrafficRequest } from '../../modules/contract/traffic-request.ts';
 import type { ModuleSettings } from '../../modules/module-settings.ts';
 import type { EdgeSnapshot } from '../../snapshot/edge-snapshot.ts';
 import type { Snapshots } from '../../snapshot/snapshots.ts';

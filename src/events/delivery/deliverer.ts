@@ -1,8 +1,9 @@
+import { periodically } from '../../lib/async/periodically.ts';
+import type { Clock } from '../../lib/clock.ts';
 import { isStoreOutage } from '../../lib/store-outage.ts';
-import type { ClaimedLane, LaneKey } from '../../store/store.ts';
-import type { DeliveryPorts } from './delivery-ports.ts';
-import { LaneRun } from './lane-run.ts';
-import { SendPace } from './send-pace.ts';
+import type { ClaimedLane, DeliveryStore, LaneKey } from '../../store/store.ts';
+import { LaneRun, SendPace } from './lane-run.ts';
+import type { DeliveryLog, DeliveryPorts } from './retry-rules.ts';
 
 export interface DelivererOptions extends DeliveryPorts {
   /** Unique per start of this process. */
@@ -196,4 +197,39 @@ export class Deliverer {
 
 function keyOf({ subscriptionId, destinationId }: LaneKey): string {
   return `${subscriptionId} ${destinationId}`;
+}
+
+interface DeliveryUpkeepOptions {
+  readonly store: Pick<DeliveryStore, 'prune'>;
+  readonly clock: Clock;
+  readonly log: DeliveryLog;
+  /** Retention: delivered and cancelled deliveries, dead ones, and those that nobody claimed. */
+  readonly deliveredMs: number;
+  readonly deadMs: number;
+  readonly pendingMs: number;
+  readonly everyMs?: number;
+}
+
+const EVERY_MS = 10 * 60_000;
+
+/** Deletes expired deliveries, at the start and periodically. */
+export function startDeliveryUpkeep(options: DeliveryUpkeepOptions): { close(): Promise<void> } {
+  const { store, clock, log } = options;
+  async function prune(): Promise<void> {
+    const nowMs = clock.nowMs();
+    try {
+      const count = await store.prune({
+        nowMs,
+        endedBeforeMs: nowMs - options.deliveredMs,
+        deadBeforeMs: nowMs - options.deadMs,
+        pendingBeforeMs: nowMs - options.pendingMs,
+      });
+      if (count > 0) log.info({ count }, 'deleted expired event deliveries');
+    } catch (err) {
+      log.error({ err }, 'failed to delete expired event deliveries');
+    }
+  }
+  const upkeep = periodically(prune, options.everyMs ?? EVERY_MS);
+  void upkeep.run();
+  return upkeep;
 }

@@ -1,5 +1,7 @@
-import type { LaneHealth } from '../../store/store.ts';
-import type { SendOutcome } from '../destinations/destination-kind.ts';
+import type { Clock } from '../../lib/clock.ts';
+import type { JsonObject } from '../../lib/json.ts';
+import type { DeliveryStore, LaneHealth, LaneKey } from '../../store/store.ts';
+import type { DestinationSender, SendOutcome, SendVerdict } from '../destinations/destination-kind.ts';
 
 export interface RetryPolicy {
   /** How long an event is retried at a destination that does not accept it. */
@@ -10,7 +12,7 @@ export interface RetryPolicy {
   random(): number;
 }
 
-export interface Tried {
+interface Tried {
   readonly outcome: SendOutcome;
   /** When the event was first attempted: now, or earlier. */
   readonly firstTriedMs: number;
@@ -92,4 +94,32 @@ export function rule({ outcome, firstTriedMs, refusals, health, nowMs }: Tried, 
     nextAttemptAtMs: Math.max(wait(backoffMs), nowMs + askedMs),
     suspension,
   };
+}
+
+export interface DeliveryLog {
+  debug(fields: object, message: string): void;
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+  error(fields: object, message: string): void;
+}
+
+/** The current target of a lane. */
+export type LaneTarget =
+  | { readonly state: 'open'; readonly kind: string; readonly config: JsonObject }
+  /** Paused or suspended. */
+  | { readonly state: 'held' }
+  /** The subscription or the destination is gone, or they are no longer linked. */
+  | { readonly state: 'closed' };
+
+export interface DeliveryPorts {
+  readonly store: DeliveryStore;
+  readonly clock: Clock;
+  readonly log: DeliveryLog;
+  readonly policy: RetryPolicy;
+  readonly senders: ReadonlyMap<string, DestinationSender>;
+  targetOf(lane: LaneKey): LaneTarget;
+  /** Sets the destination's status; deliveries wait from then on. */
+  suspend(destinationId: string): Promise<void>;
+  attempted(kind: string, verdict: SendVerdict, seconds: number): void;
+  suspended(reason: 'gone' | 'failing'): void;
 }

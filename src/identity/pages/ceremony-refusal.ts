@@ -1,7 +1,7 @@
 import type { WholeAnswer, WholeRequest } from '../../lib/http/whole-request.ts';
 import type { CeremonyProblem } from '../passkeys/ceremony.ts';
+import { refusalAnswer } from './page-answer.ts';
 import type { PagePorts } from './page-ports.ts';
-import { refusalAnswer } from './refusal.ts';
 
 const AGAIN = 'Go back and try again.';
 

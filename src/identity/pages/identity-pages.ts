@@ -1,14 +1,14 @@
 import { PosternError } from '../../lib/errors.ts';
 import type { WholeAnswer, WholeRequest } from '../../lib/http/whole-request.ts';
-import type { EmailCodes } from '../codes/email-codes.ts';
-import type { IdentityPage } from '../contracts/identity-host.ts';
-import { accountRoutes } from './account/account-routes.ts';
-import { codeRoutes } from './code/code-routes.ts';
-import { consentRoutes } from './consent/consent-routes.ts';
-import { invitationRoutes } from './invitation/invitation-routes.ts';
+import type { IdentityPage } from '../contracts.ts';
+import type { EmailCodes } from '../email-codes.ts';
+import { accountRoutes } from './account-routes.ts';
+import { codeRoutes } from './code-routes.ts';
+import { consentRoutes } from './consent-routes.ts';
+import { invitationRoutes } from './invitation-routes.ts';
+import { refusalAnswer } from './page-answer.ts';
 import type { PagePorts } from './page-ports.ts';
-import { refusalAnswer } from './refusal.ts';
-import { signInRoutes } from './sign-in/sign-in-routes.ts';
+import { signInRoutes } from './sign-in.ts';
 
 const RETRY_AFTER_SECONDS = '5';
 const CHANGE_PENDING = 'ERR_POSTERN_IDENTITY_CHANGE_PENDING';

@@ -3,10 +3,18 @@ import {
   type PublicKeyCredentialRequestOptionsJSON,
   verifyAuthenticationResponse,
 } from '@simplewebauthn/server';
-import type { IdentityPeople, Person, PersonalPasskey } from '../contracts/identity-people.ts';
-import { authenticationAnswer, clientDataOf } from './browser-answer.ts';
-import { CEREMONY_TIMEOUT_MS, type CeremonyProblem, isUserVerified, type RelyingParty } from './ceremony.ts';
-import type { AnsweredChallenge, ChallengeScope, Challenges } from './challenges.ts';
+import type { IdentityPeople, Person, PersonalPasskey } from '../contracts.ts';
+import {
+  type AnsweredChallenge,
+  authenticationAnswer,
+  CEREMONY_TIMEOUT_MS,
+  type CeremonyProblem,
+  type ChallengeScope,
+  type Challenges,
+  clientDataOf,
+  isUserVerified,
+  type RelyingParty,
+} from './ceremony.ts';
 
 export interface AuthenticationPorts {
   readonly party: RelyingParty;

@@ -5,16 +5,18 @@ import {
   verifyRegistrationResponse,
 } from '@simplewebauthn/server';
 import { decodeAttestationObject, isoCBOR } from '@simplewebauthn/server/helpers';
-import type { NewPasskey, Person, PersonalPasskey } from '../contracts/identity-people.ts';
-import { clientDataOf, registrationAnswer } from './browser-answer.ts';
+import type { NewPasskey, Person, PersonalPasskey } from '../contracts.ts';
 import {
   CEREMONY_TIMEOUT_MS,
   type CeremonyProblem,
+  type ChallengeScope,
+  type Challenges,
+  clientDataOf,
   isUserVerified,
   PASSKEY_ALGORITHMS,
   type RelyingParty,
+  registrationAnswer,
 } from './ceremony.ts';
-import type { ChallengeScope, Challenges } from './challenges.ts';
 
 export interface RegistrationPorts {
   readonly party: RelyingParty;

@@ -1,7 +1,6 @@
 import type { Clock } from '../../lib/clock.ts';
-import type { RecordReader } from '../../replica/record-reader.ts';
-import { CRL_KIND, crlId, crlModeOf } from '../../revocation/authority-crl.ts';
-import { crlStatus } from '../../revocation/crl-status.ts';
+import type { RecordReader } from '../../replica/record-table.ts';
+import { CRL_KIND, crlId, crlModeOf, crlStatus } from '../../revocation/authority-crl.ts';
 import { problemLine } from '../../snapshot/problems.ts';
 import type { StoredRecord } from '../../store/store.ts';
 

@@ -13,7 +13,7 @@ import { storedRights } from '../../nodes/directory/stored-rights.ts';
 import { TunnelDirectory } from '../../nodes/directory/tunnel-directory.ts';
 import type { PeerLinks } from '../../nodes/links/peer-links.ts';
 import type { Membership } from '../../nodes/membership/membership.ts';
-import type { RecordReader } from '../../replica/record-reader.ts';
+import type { RecordReader } from '../../replica/record-table.ts';
 import type { OnlinePort } from '../../resources/ports.ts';
 import type { NodeStore } from '../../store/node-store.ts';
 

@@ -16,7 +16,7 @@ import type { NodeCounts } from '../../nodes/membership/node-document.ts';
 import { NodeMembership } from '../../nodes/membership/node-membership.ts';
 import { NodeNews } from '../../nodes/news/node-news.ts';
 import type { NodeFacts } from '../../nodes/node.ts';
-import { PEER_AUTHORITY_KIND, storedAuthorities } from '../../pki/stored-authorities.ts';
+import { PEER_AUTHORITY_KIND, storedAuthorities } from '../../pki/server-internal-ca.ts';
 import type { Replica } from '../../replica/replica.ts';
 import type { Store } from '../../store/store.ts';
 import type { ListeningSockets } from '../sockets/listening-sockets.ts';

@@ -10,11 +10,10 @@ import { secretVisibility } from '../../lib/schema/schema-facts.ts';
 import { isShownOnlyIfSet } from '../../lib/schema/wire-forms.ts';
 import { Replica } from '../../replica/replica.ts';
 import { resources } from '../../resources/registry.ts';
-import { invalidBackup } from '../../store/backup/invalid-backup.ts';
+import { invalidBackup } from '../../store/backup/backup-format.ts';
 import { restoreStore } from '../../store/backup/restore-store.ts';
 import { makeDataDirectory } from '../../store/data-directory.ts';
-import { writeKeyFile } from '../../store/key-file.ts';
-import { readKeys } from '../../store/load-keyring.ts';
+import { readKeys, writeKeyFile } from '../../store/secret-key.ts';
 import { openStore } from '../open-store.ts';
 
 const PREFIX = '.restore-trial-';

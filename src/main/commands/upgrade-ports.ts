@@ -1,5 +1,5 @@
 import type { UpgradePorts } from '../../cli/upgrade/upgrade-check-command.ts';
-import { examineStore } from '../../store/offline/examine-store.ts';
+import { examineStore } from '../../store/examine-store.ts';
 import { programVersion } from '../version.ts';
 
 export function upgradePorts(): UpgradePorts {

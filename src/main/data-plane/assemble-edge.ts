@@ -9,7 +9,7 @@ import { createCertificateStore } from '../../edge/tls/certificate-store.ts';
 import type { SharedSecret } from '../../edge/tls/ticket-keys.ts';
 import type { PublicPorts } from '../../edge/tunnels/endpoint-publisher.ts';
 import type { OnlineTunnels } from '../../edge/tunnels/online-tunnels.ts';
-import type { TrafficReporter } from '../../events/traffic-reporter.ts';
+import type { TrafficReporter } from '../../events/traffic-events.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { ArrivingClients } from '../../lib/net/proxy-protocol/arriving-clients.ts';
 import type { DescriptorBudget } from '../../lib/process/descriptor-budget.ts';

@@ -1,8 +1,8 @@
 import { Gauge, type Registry } from 'prom-client';
 import type { Clock } from '../../lib/clock.ts';
 import type { CircuitBreakerConfig } from '../../modules/circuit_breaker/circuit-breaker-config.ts';
-import { circuitStateOf } from '../../modules/circuit_breaker/circuit-state.ts';
-import { moduleRecordKey } from '../../modules/module-record-key.ts';
+import { circuitStateOf } from '../../modules/circuit_breaker/circuit-table.ts';
+import { moduleRecordKey } from '../../modules/module-config.ts';
 import type { Replica } from '../../replica/replica.ts';
 import type { NodeMemories } from './node-memories.ts';
 

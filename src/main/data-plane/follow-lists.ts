@@ -1,5 +1,4 @@
-import type { KnownLists } from '../../lists/known-lists.ts';
-import { COUNTRIES, listSource } from '../../lists/list-source.ts';
+import { COUNTRIES, type KnownLists, listSource } from '../../lists/known-lists.ts';
 import type { FollowedReplica } from '../../replica/followed-replica.ts';
 import type { Snapshots } from '../../snapshot/snapshots.ts';
 

@@ -1,5 +1,5 @@
 import type { OthersWrites } from '../../api/others-writes.ts';
-import type { FollowedRecords } from '../../modules/contract/kept-records.ts';
+import type { FollowedRecords } from '../../modules/contract/keeps-state.ts';
 import type { Module } from '../../modules/contract/module.ts';
 import type { FollowedReplica } from '../../replica/followed-replica.ts';
 import type { RecordKey, Store } from '../../store/store.ts';

@@ -1,7 +1,6 @@
-import type { StatePorts } from '../../modules/contract/keeps-state.ts';
-import type { ModuleRecord } from '../../modules/contract/kept-records.ts';
-import type { AttemptBudgets } from '../../modules/login/flow/attempt-budgets.ts';
-import type { LoginRecords } from '../../modules/login/login-store.ts';
+import type { AttemptBudgets } from '../../modules/contract/attempt-budgets.ts';
+import type { ModuleRecord, StatePorts } from '../../modules/contract/keeps-state.ts';
+import type { LoginRecords } from '../../modules/contract/login-store.ts';
 
 /**
  * The same ports without effects, for explanations: a module with these reads what traffic reads, and does nothing. Keys

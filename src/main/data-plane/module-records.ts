@@ -1,7 +1,6 @@
-import type { ModuleRecords } from '../../modules/contract/kept-records.ts';
+import type { ModuleRecords } from '../../modules/contract/keeps-state.ts';
 import type { Module } from '../../modules/contract/module.ts';
-import { addSealedRecord } from '../../replica/add-sealed-record.ts';
-import type { FollowedReplica } from '../../replica/followed-replica.ts';
+import { addSealedRecord, type FollowedReplica } from '../../replica/followed-replica.ts';
 import type { Store } from '../../store/store.ts';
 
 /** Records of the kinds that a module declares. Throws for every other kind: they belong to somebody else. */

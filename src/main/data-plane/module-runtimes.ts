@@ -5,12 +5,13 @@ import { Registry } from 'prom-client';
 import type { OthersWrites } from '../../api/others-writes.ts';
 import type { Config } from '../../config/schema.ts';
 import type { Catalog } from '../../documents/catalog.ts';
-import type { TrafficReporter } from '../../events/traffic-reporter.ts';
+import type { TrafficReporter } from '../../events/traffic-events.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { createGuardedFetch } from '../../lib/http/guarded-fetch.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import { localhostLookup } from '../../lib/net/localhost-lookup.ts';
 import { createKsuidSource } from '../../lib/text/ksuid.ts';
+import type { AttemptBudgets } from '../../modules/contract/attempt-budgets.ts';
 import type {
   ModuleNetwork,
   ModuleRuntime,
@@ -20,11 +21,10 @@ import type {
   SharedState,
   StatePorts,
 } from '../../modules/contract/keeps-state.ts';
+import type { LoginRecords } from '../../modules/contract/login-store.ts';
 import type { Module } from '../../modules/contract/module.ts';
-import type { AttemptBudgets } from '../../modules/login/flow/attempt-budgets.ts';
-import type { LoginRecords } from '../../modules/login/login-store.ts';
-import type { OwnIssuer } from '../../modules/login/own-issuer.ts';
-import { moduleRecordKey } from '../../modules/module-record-key.ts';
+import type { OwnIssuer } from '../../modules/contract/own-issuer.ts';
+import { moduleRecordKey } from '../../modules/module-config.ts';
 import { settingsOf } from '../../modules/module-settings.ts';
 import type { FollowedReplica } from '../../replica/followed-replica.ts';
 import type { EdgeSnapshot } from '../../snapshot/edge-snapshot.ts';

@@ -1,9 +1,8 @@
-import type { IdentityHost } from '../../identity/contracts/identity-host.ts';
-import type { IdentityPeopleReader } from '../../identity/contracts/identity-people.ts';
-import { ownFetch } from '../../identity/host/own-fetch.ts';
-import { accountClaims, accountOf, USER_ACCOUNT_KIND } from '../../identity/people/people-records.ts';
-import type { OwnIssuer } from '../../modules/login/own-issuer.ts';
-import type { RecordReader } from '../../replica/record-reader.ts';
+import type { IdentityHost, IdentityPeopleReader } from '../../identity/contracts.ts';
+import { ownFetch } from '../../identity/own-fetch.ts';
+import { accountClaims, accountOf, USER_ACCOUNT_KIND } from '../../identity/people-records.ts';
+import type { OwnIssuer } from '../../modules/contract/own-issuer.ts';
+import type { RecordReader } from '../../replica/record-table.ts';
 
 export interface OwnIssuerPorts {
   readonly issuer: string;

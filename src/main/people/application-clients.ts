@@ -1,6 +1,6 @@
-import { OIDC_CLIENT_KIND } from '../../identity/people/people-records.ts';
+import { OIDC_CLIENT_KIND } from '../../identity/people-records.ts';
 import type { IdentityClient, IdentityClients } from '../../identity/provider/identity-clients.ts';
-import type { RecordReader } from '../../replica/record-reader.ts';
+import type { RecordReader } from '../../replica/record-table.ts';
 import type { StoredRecord } from '../../store/store.ts';
 
 const EVERYBODY = '*';

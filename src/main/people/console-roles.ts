@@ -4,7 +4,7 @@ import { highestRole, parseRoleRule, type Role, type RoleRule, scopesOfRole } fr
 import type { JsonObject } from '../../lib/json.ts';
 import { isEmailVerified } from '../../lib/text/verified-email.ts';
 import { compileRules } from '../../modules/access/rules.ts';
-import { textClaim } from '../../modules/login/identity/claims.ts';
+import { textClaim } from '../../modules/login/claims.ts';
 
 /**
  * Roles of people in the console, decided by the rules of routes: an address counts only if it is verified, and no other

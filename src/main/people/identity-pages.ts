@@ -1,18 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { IdentityAddress } from '../../config/identity-settings.ts';
-import { EmailCodes } from '../../identity/codes/email-codes.ts';
-import type { IdentityPage } from '../../identity/contracts/identity-host.ts';
-import type { IdentityMail } from '../../identity/contracts/identity-mail.ts';
-import type { IdentityPeople } from '../../identity/contracts/identity-people.ts';
-import type { IdentitySessions } from '../../identity/contracts/identity-sessions.ts';
+import type { IdentityMail, IdentityPage, IdentityPeople, IdentitySessions } from '../../identity/contracts.ts';
+import { EmailCodes } from '../../identity/email-codes.ts';
 import { identityPages } from '../../identity/pages/identity-pages.ts';
-import { Challenges } from '../../identity/passkeys/challenges.ts';
+import { Challenges } from '../../identity/passkeys/ceremony.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { isStoreOutage } from '../../lib/store-outage.ts';
 import { createKsuidSource } from '../../lib/text/ksuid.ts';
-import { widestNetworkOf } from '../../modules/login/flow/client-networks.ts';
-import { LoginAttempts } from '../../modules/login/flow/login-attempts.ts';
+import { LoginAttempts, widestNetworkOf } from '../../modules/login/flow/login-attempts.ts';
 import type { Store } from '../../store/store.ts';
 
 export interface IdentityPagesDependencies {

@@ -1,24 +1,14 @@
 import type { Logger } from 'pino';
 import type { IdentityAddress } from '../../config/identity-settings.ts';
 import type { Config } from '../../config/schema.ts';
-import type { IdentityHost, IdentityPage } from '../../identity/contracts/identity-host.ts';
-import type { ProvedPeopleReader } from '../../identity/contracts/identity-people.ts';
-import type { IdentitySessions } from '../../identity/contracts/identity-sessions.ts';
-import { IdentitySite } from '../../identity/host/identity-site.ts';
-import {
-  accountClaims,
-  accountOf,
-  PASSKEY_KIND,
-  passkeyOf,
-  USER_ACCOUNT_KIND,
-} from '../../identity/people/people-records.ts';
-import { AgentConsents } from '../../identity/provider/agent-consents.ts';
-import { CookieSignature } from '../../identity/provider/cookie-signature.ts';
-import type { IdentityClients } from '../../identity/provider/identity-clients.ts';
-import { IDENTITY_KEY_KIND, IdentityKeys } from '../../identity/provider/identity-keys.ts';
+import type { IdentityHost, IdentityPage, IdentitySessions, ProvedPeopleReader } from '../../identity/contracts.ts';
+import { IdentitySite } from '../../identity/identity-site.ts';
+import { accountClaims, accountOf, PASSKEY_KIND, passkeyOf, USER_ACCOUNT_KIND } from '../../identity/people-records.ts';
+import { AgentConsents, type IdentityClients } from '../../identity/provider/identity-clients.ts';
+import { CookieSignature, IDENTITY_KEY_KIND, IdentityKeys } from '../../identity/provider/identity-keys.ts';
 import { IdentityProvider } from '../../identity/provider/identity-provider.ts';
 import { LogoutDelivery } from '../../identity/provider/logout-delivery.ts';
-import { ProviderSessions } from '../../identity/sessions/provider-sessions.ts';
+import { ProviderSessions } from '../../identity/provider/provider-sessions.ts';
 import { periodically } from '../../lib/async/periodically.ts';
 import { reportBug } from '../../lib/bug-report.ts';
 import type { Clock } from '../../lib/clock.ts';
@@ -27,7 +17,7 @@ import { isLoopbackHost } from '../../lib/net/listen-address.ts';
 import { localhostLookup } from '../../lib/net/localhost-lookup.ts';
 import { isStoreOutage } from '../../lib/store-outage.ts';
 import { subjectIdentity } from '../../lib/text/subject-identity.ts';
-import type { OwnIssuer } from '../../modules/login/own-issuer.ts';
+import type { OwnIssuer } from '../../modules/contract/own-issuer.ts';
 import type { Replica } from '../../replica/replica.ts';
 import { coversScopes } from '../../resources/operation.ts';
 import type { Snapshots } from '../../snapshot/snapshots.ts';

@@ -1,8 +1,8 @@
 import type { Config } from '../../config/schema.ts';
 import type { Clock } from '../../lib/clock.ts';
-import { type AttemptBudgets, attemptBudgets } from '../../modules/login/flow/attempt-budgets.ts';
+import { type AttemptBudgets, attemptBudgets } from '../../modules/contract/attempt-budgets.ts';
+import type { LoginRecords } from '../../modules/contract/login-store.ts';
 import { login } from '../../modules/login/login.ts';
-import type { LoginRecords } from '../../modules/login/login-store.ts';
 import { settingsOf } from '../../modules/module-settings.ts';
 
 /** What clients of this server may still try. */

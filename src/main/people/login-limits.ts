@@ -2,9 +2,9 @@ import type { Config } from '../../config/schema.ts';
 import type { Module } from '../../modules/contract/module.ts';
 import { login } from '../../modules/login/login.ts';
 import type { LoginSettings } from '../../modules/login/settings.ts';
-import { moduleRecordKey } from '../../modules/module-record-key.ts';
+import { moduleRecordKey } from '../../modules/module-config.ts';
 import { settingsOf } from '../../modules/module-settings.ts';
-import type { RecordReader } from '../../replica/record-reader.ts';
+import type { RecordReader } from '../../replica/record-table.ts';
 import type { LoginLimits } from '../../resources/app_sessions/app-sessions.ts';
 
 /** Limits of logins by route: the login module's own, or the server's where it has none. */

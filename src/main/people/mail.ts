@@ -1,8 +1,7 @@
 import type { Logger } from 'pino';
 import type { Config } from '../../config/schema.ts';
-import { MailQueue } from '../../identity/mail/mail-queue.ts';
-import { MailSender } from '../../identity/mail/mail-sender.ts';
-import { smtpSender } from '../../identity/mail/smtp.ts';
+import { MailQueue, MailSender } from '../../identity/mail.ts';
+import { smtpSender } from '../../identity/smtp.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { createKsuidSource } from '../../lib/text/ksuid.ts';
 import type { Membership } from '../../nodes/membership/membership.ts';

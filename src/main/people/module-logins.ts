@@ -1,4 +1,4 @@
-import type { LoginRecords } from '../../modules/login/login-store.ts';
+import type { LoginRecords } from '../../modules/contract/login-store.ts';
 import type { NodeNews } from '../../nodes/news/node-news.ts';
 import type { Store } from '../../store/store.ts';
 

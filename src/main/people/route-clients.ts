@@ -1,11 +1,11 @@
 import type { IdentityClient, IdentityClients, PublishingAgent } from '../../identity/provider/identity-clients.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import { hashToken } from '../../lib/text/token-hash.ts';
+import { CALLBACK_PATH } from '../../modules/login/flow/login-flow.ts';
 import { LOGGED_OUT_PATH } from '../../modules/login/flow/logout.ts';
-import { CALLBACK_PATH } from '../../modules/login/flow/start-login.ts';
-import { moduleRecordKey } from '../../modules/module-record-key.ts';
+import { moduleRecordKey } from '../../modules/module-config.ts';
 import { oidc } from '../../modules/oidc/oidc.ts';
-import type { RecordReader } from '../../replica/record-reader.ts';
+import type { RecordReader } from '../../replica/record-table.ts';
 import type { DetachedEdge } from '../../snapshot/detached-edge.ts';
 import type { EdgeSnapshot } from '../../snapshot/edge-snapshot.ts';
 import type { Snapshots } from '../../snapshot/snapshots.ts';

@@ -1,6 +1,6 @@
 import { OPERATOR_REQUEST } from '../../bootstrap/bootstrap-port.ts';
 import type { OperationPorts } from '../../documents/operations.ts';
-import type { Person } from '../../identity/contracts/identity-people.ts';
+import type { Person } from '../../identity/contracts.ts';
 import { PosternError } from '../../lib/errors.ts';
 import type { Operation } from '../../resources/operation.ts';
 

@@ -1,7 +1,6 @@
-import type { AttemptBudgets, BegunAttempt } from '../../modules/login/flow/attempt-budgets.ts';
+import type { AttemptBudgets, BegunAttempt, SpendableState } from '../../modules/contract/attempt-budgets.ts';
 import type { Attempt, Callback, TooManyAttempts } from '../../modules/login/flow/login-attempts.ts';
-import type { SpendableState } from '../../modules/login/flow/spent-states.ts';
-import type { PasswordClaim, PasswordVerdict } from '../../modules/login/passwords/password-checks.ts';
+import type { PasswordClaim, PasswordVerdict } from '../../modules/login/password-checks.ts';
 
 /** An attempt on its way to a worker: its number. */
 export type NumberedAttempt = number | TooManyAttempts | null;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { LoginRecord } from '../../modules/login/login-store.ts';
+import type { LoginRecord } from '../../modules/contract/login-store.ts';
 import { latestOfEach } from './latest-of-each.ts';
 
 test('keeps the last version and the last use of each login, whichever threads know them', () => {

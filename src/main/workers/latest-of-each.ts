@@ -1,4 +1,4 @@
-import type { LoginRecord } from '../../modules/login/login-store.ts';
+import type { LoginRecord } from '../../modules/contract/login-store.ts';
 
 /** Each login once, as the thread with its last version knows it, with the last use that any thread has seen. */
 export function latestOfEach(records: readonly LoginRecord[]): readonly LoginRecord[] {

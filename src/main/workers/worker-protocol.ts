@@ -13,7 +13,7 @@ import type {
   LoginRecords,
   ReplacedKey,
   SeenQuestion,
-} from '../../modules/login/login-store.ts';
+} from '../../modules/contract/login-store.ts';
 import type { IssuerAnswer, IssuerQuestion } from '../../modules/login/provider/asked-issuers.ts';
 import type { Leaf, LeafRequest } from '../../pki/internal-ca.ts';
 import type { Change, CommitResult, StoredRecord, WriteSet } from '../../store/store.ts';

@@ -1,7 +1,13 @@
 import Type from 'typebox';
 import { reference } from '../../lib/schema/annotations.ts';
+import { type FieldProblem, pointerTo } from '../../lib/schema/field-problem.ts';
 import { mapOf } from '../../lib/schema/map-of.ts';
-import { enabledField } from '../contract/module.ts';
+import { isAddressClaim } from '../../lib/text/address-claims.ts';
+import { domainName, emailAddress } from '../../lib/text/email-address.ts';
+import { type CheckContext, enabledField } from '../contract/module.ts';
+import type { AskedClaims } from '../contract/prepare.ts';
+import { checkIssuer } from '../login/issuer-problem.ts';
+import type { LoginSettings } from '../login/settings.ts';
 import { ACCOUNT_KIND } from '../service-account-records.ts';
 
 const MAX_RULES = 100;
@@ -112,3 +118,139 @@ export type RuleSet = Pick<AccessConfig, 'allow' | 'deny' | 'bearer'>;
 export type AllowRule = Type.Static<typeof allowRule>;
 export type Rule = Type.Static<typeof denyRule>;
 export type BearerEntry = Type.Static<typeof bearerEntry>;
+
+const CONDITIONS = ['emails', 'email_domains', 'claims', 'service_accounts', 'guests'] as const;
+const PEOPLE = ['emails', 'email_domains', 'claims'] as const;
+
+/** Rejects rules that match nobody, and values that no identity can have. */
+export function checkAccess(
+  { allow, deny, bearer }: AccessConfig,
+  context: CheckContext<LoginSettings>,
+): readonly FieldProblem[] {
+  return [
+    ...allow.flatMap((rule, at) => ruleProblems(rule, `/allow/${at}`)),
+    ...deny.flatMap((rule, at) => ruleProblems(rule, `/deny/${at}`)),
+    ...bearer.flatMap(({ issuer, claims }, at) => {
+      const message = checkIssuer(issuer, context);
+      const inexact = numberProblems(claims, `/bearer/${at}`);
+      return message === null ? inexact : [{ path: `/bearer/${at}/issuer`, message }, ...inexact];
+    }),
+    ...addressClaimProblems({ allow, deny, bearer }),
+  ];
+}
+
+/** Claims that would match addresses which nobody has verified. Records from elsewhere may have them too. */
+export function addressClaimProblems(rules: RuleSet): readonly FieldProblem[] {
+  return (['allow', 'deny', 'bearer'] as const).flatMap((list) =>
+    rules[list].flatMap(({ claims = {} }, at) =>
+      Object.entries(claims)
+        .filter(([name, values]) => isAddressClaim(name, values))
+        .map(([name]) => ({ path: pointerTo(`/${list}/${at}/claims`, name), message: ADDRESS_REMEDY[list] })),
+    ),
+  );
+}
+
+const UNVERIFIED = 'may have an address that the provider has not verified';
+const ADDRESS_REMEDY = {
+  allow: `${UNVERIFIED}: use emails or email_domains in its place`,
+  deny: `${UNVERIFIED}, in any spelling: use emails or email_domains in its place`,
+  bearer: `${UNVERIFIED}: use a claim that the issuer itself sets, such as sub`,
+};
+
+function ruleProblems(rule: AllowRule | Rule, path: string): readonly FieldProblem[] {
+  if (CONDITIONS.every((name) => rule[name] === undefined)) {
+    return [{ path, message: `has no condition: name at least one of ${CONDITIONS.join(', ')}, or remove the rule` }];
+  }
+  return [
+    ...(rule.guests === false
+      ? [{ path: pointerTo(path, 'guests'), message: 'must be true: to admit no guests, remove the field' }]
+      : []),
+    ...combinationProblems(rule, path),
+    ...(rule.emails ?? []).flatMap((email, at) => emailProblems(email, `${path}/emails/${at}`)),
+    ...(rule.email_domains ?? []).flatMap((pattern, at) => {
+      const message = domainPatternProblem(pattern);
+      return message === null ? [] : [{ path: `${path}/email_domains/${at}`, message }];
+    }),
+    ...numberProblems(rule.claims ?? {}, path),
+    ...unverifiedProblems(rule, path),
+  ];
+}
+
+/** Its digits are lost by now: it would match another identifier. */
+function numberProblems(claims: NonNullable<Rule['claims']>, path: string): readonly FieldProblem[] {
+  return Object.entries(claims).flatMap(([name, values]) =>
+    values.flatMap((value, at) =>
+      typeof value !== 'number' || Math.abs(value) <= Number.MAX_SAFE_INTEGER
+        ? []
+        : [
+            {
+              path: `${pointerTo(`${path}/claims`, name)}/${at}`,
+              message: 'is too large for a number: write it as a text',
+            },
+          ],
+    ),
+  );
+}
+
+/** Nobody is two of a person, a service account and a guest: such a rule would look like a protection and be none. */
+function combinationProblems(rule: Rule, path: string): readonly FieldProblem[] {
+  const kinds = [
+    PEOPLE.filter((name) => rule[name] !== undefined),
+    rule.service_accounts === undefined ? [] : ['service_accounts'],
+    rule.guests === undefined ? [] : ['guests'],
+  ].filter((names) => names.length > 0);
+  if (kinds.length < 2) return [];
+  const names = kinds.flat().join(', ');
+  return [{ path, message: `can match nobody, because all of its fields must match (${names}): write one rule each` }];
+}
+
+function emailProblems(email: string, path: string): readonly FieldProblem[] {
+  if (emailAddress(email)?.isPlain === true) return [];
+  const message = 'must be one email address, such as "ana@example.com"; for a whole domain use email_domains';
+  return [{ path, message }];
+}
+
+function unverifiedProblems(rule: AllowRule | Rule, path: string): readonly FieldProblem[] {
+  if (!('allow_unverified_email' in rule)) return [];
+  if (rule.emails !== undefined || rule.email_domains !== undefined) return [];
+  const message = 'has an effect only beside emails or email_domains: remove it';
+  return [{ path: pointerTo(path, 'allow_unverified_email'), message }];
+}
+
+/** The claims that each rule about people reads. */
+export function askedClaims({ allow, deny }: Pick<RuleSet, 'allow' | 'deny'>): readonly AskedClaims[] {
+  const asked = (list: 'allow' | 'deny') => (rule: Rule, at: number) => ({
+    rule: `${list}[${at}]`,
+    claims: claimsOf(rule),
+  });
+  return [...allow.map(asked('allow')), ...deny.map(asked('deny'))].filter(({ claims }) => claims.length > 0);
+}
+
+function claimsOf({ emails, email_domains: domains, claims = {} }: Rule): readonly string[] {
+  return [...(emails === undefined && domains === undefined ? [] : ['email']), ...Object.keys(claims)];
+}
+
+export type DomainMatcher = (domain: string) => boolean;
+
+const BELOW = '*.';
+
+/** Matches domains in the form of `domainName`. */
+export function domainMatcher(patterns: readonly string[]): DomainMatcher {
+  const exact = new Set(patterns.filter((pattern) => !pattern.startsWith(BELOW)).map(domainName));
+  const suffixes = patterns
+    .filter((pattern) => pattern.startsWith(BELOW))
+    .map((pattern) => domainName(pattern.slice(BELOW.length)))
+    .filter((domain) => domain !== null)
+    .map((domain) => `.${domain}`);
+  return (domain) => exact.has(domain) || suffixes.some((suffix) => domain.endsWith(suffix));
+}
+
+/** The problem with a pattern, or null. */
+function domainPatternProblem(pattern: string): string | null {
+  const domain = pattern.startsWith(BELOW) ? pattern.slice(BELOW.length) : pattern;
+  if (domain.includes('@')) return 'must be a domain without "@", such as "example.com"';
+  if (domain.includes('*')) return 'may have "*." only at the start, such as "*.example.com"';
+  return domainName(domain) === null
+    ? 'must be a domain name, such as "example.com" or "*.example.com", without a dot at the end'
+    : null;
+}

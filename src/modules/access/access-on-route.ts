@@ -1,18 +1,77 @@
 import type { HeaderList } from '../../lib/http/header-list.ts';
-import type { HeaderChange } from '../contract/changes-requests.ts';
-import { isPass, type Pass, type Refusal, type Verdict } from '../contract/decides.ts';
-import type { PreparedModule } from '../contract/prepared-module.ts';
-import type { Identity, Permit } from '../contract/recognizes-requesters.ts';
-import type { OwnAnswer, OwnPathRequest, OwnPathSite, OwnPaths } from '../contract/serves-paths.ts';
-import type { TrafficRequest } from '../contract/traffic-request.ts';
-import { GUEST_PATH } from '../guest-link-secret.ts';
+import {
+  type Identity,
+  isPass,
+  type Pass,
+  type Permit,
+  type Refusal,
+  type TrafficRequest,
+  type Verdict,
+} from '../contract/decides.ts';
+import type {
+  HeaderChange,
+  OwnAnswer,
+  OwnPathRequest,
+  OwnPathSite,
+  OwnPaths,
+  PreparedModule,
+} from '../contract/prepared-module.ts';
+import { GUEST_PATH } from '../guest-link-records.ts';
+import { loginUrl, targetToKeep } from '../login/flow/return-target.ts';
 import type { AccessRuntime, CountedDecision } from './access-runtime.ts';
 import { serveGuestPath } from './guests/own-guest-path.ts';
+import { tokenForbidden } from './programs/programs-on-route.ts';
 import { firstOf, identifyInTurn, type Recognizer } from './recognizer.ts';
-import { accessDenied, LOGIN_NEEDED } from './refusals.ts';
 import type { Decision, Evaluate } from './rules.ts';
 
-export interface AccessOnRouteOptions {
+const LOGIN_NEEDED: Refusal = {
+  status: 403,
+  code: 'ERR_POSTERN_ACCESS_LOGIN_NEEDED',
+  title: 'There is no login here',
+  message:
+    'This site lets in programs with a token and guests with a link. It has no login for people. If you need access, contact the operator of this site.',
+  reason: 'login_needed',
+  accessRule: null,
+};
+
+/** For somebody whom the rules do not let in. The rule itself is for the operator: it is in the log. */
+function accessDenied(identity: Identity, decision: Decision, request: TrafficRequest): Refusal {
+  if (identity.kind === 'service_account' || identity.kind === 'workload') {
+    return tokenForbidden(request, identity, decision);
+  }
+  const { reason, rule } = decision;
+  const account = accountName(identity);
+  const common = {
+    status: 403,
+    code: 'ERR_POSTERN_ACCESS_DENIED',
+    reason,
+    accessRule: rule,
+    details: { reason, account, kind: identity.kind },
+  } as const;
+  if (identity.kind === 'guest') return { ...common, message: `The guest ${account} may not enter here.` };
+  return {
+    ...common,
+    title: 'This account may not enter',
+    message: `You are logged in as ${account}. ${ADVICE[reason] ?? ''}Switch to another account, or ask the operator of this site for access.`,
+    action: { label: 'Switch account', href: switchUrl(request) },
+  };
+}
+
+/** The login page, which returns to the requested one: a form that was sent is not repeated. */
+function switchUrl({ method, target, path }: TrafficRequest): string {
+  return loginUrl(method === 'GET' ? targetToKeep(target, path) : '/', { isSwitch: true });
+}
+
+const ADVICE: Partial<Record<Decision['reason'], string>> = {
+  email_unverified: 'Your identity provider does not report your email address as verified. Verify it there. ',
+};
+
+function accountName({ email, name, id }: Identity): string {
+  if (email !== '') return email;
+  return name === '' ? id : name;
+}
+
+interface AccessOnRouteOptions {
   readonly evaluate: Evaluate;
   readonly isEnforced: boolean;
   /** Asked in order, before the login. */

@@ -1,23 +1,17 @@
 import { fieldName } from '../../lib/schema/field-problem.ts';
 import { defineModule } from '../contract/module.ts';
 import type { Preparation, PreparePorts } from '../contract/prepare.ts';
-import { GUEST_PATH } from '../guest-link-secret.ts';
-import { GUEST_LINK_USE_KIND } from '../guest-link-use.ts';
+import { GUEST_LINK_USE_KIND, GUEST_PATH } from '../guest-link-records.ts';
 import { login } from '../login/login.ts';
 import { ACCOUNT_KIND, TOKEN_KIND, TOKEN_USE_KIND } from '../service-account-records.ts';
-import { type AccessConfig, accessConfig } from './access-config.ts';
+import { type AccessConfig, accessConfig, addressClaimProblems, askedClaims, checkAccess } from './access-config.ts';
 import { AccessOnRoute } from './access-on-route.ts';
 import { AccessRuntime } from './access-runtime.ts';
-import { accessAgentForm, accessAgentSchema } from './agent-form.ts';
-import { agentRules } from './agent-rules.ts';
-import { askedClaims } from './asked-claims.ts';
-import { addressClaimProblems, checkAccess } from './check-access.ts';
+import { accessAgentForm, accessAgentSchema, agentRules } from './agent-form.ts';
 import { accessErrors } from './errors.ts';
-import { GUEST_LINK_KIND } from './guests/guest-link.ts';
-import { GuestRecognizer } from './guests/guest-recognizer.ts';
+import { GUEST_LINK_KIND, GuestRecognizer } from './guests/guests.ts';
 import { ProgramsOnRoute } from './programs/programs-on-route.ts';
-import { reviewAccess } from './questions/review-access.ts';
-import { testAccess } from './questions/test-access.ts';
+import { reviewAccess, testAccess } from './questions.ts';
 import type { Recognizer } from './recognizer.ts';
 import { compileRules } from './rules.ts';
 

@@ -1,7 +1,6 @@
 import type { HeaderList } from '../../lib/http/header-list.ts';
-import type { HeaderChange } from '../contract/changes-requests.ts';
-import type { Pass, Refusal, Verdict } from '../contract/decides.ts';
-import type { TrafficRequest } from '../contract/traffic-request.ts';
+import type { Pass, Refusal, TrafficRequest, Verdict } from '../contract/decides.ts';
+import type { HeaderChange } from '../contract/prepared-module.ts';
 
 /** Recognizes requesters that need no login, such as programs by their token. */
 export interface Recognizer {

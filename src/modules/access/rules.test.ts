@@ -3,7 +3,7 @@ import { suite, test } from 'node:test';
 import { PEOPLE, type Person, RULINGS, rowsOf } from '../../../test/access/decision-table.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import { parseExactJson } from '../../lib/text/exact-json.ts';
-import type { Identity } from '../contract/recognizes-requesters.ts';
+import type { Identity } from '../contract/decides.ts';
 import type { RuleSet } from './access-config.ts';
 import { compileRules, type Decision } from './rules.ts';
 

@@ -1,12 +1,18 @@
+import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
 import { isAddressClaim } from '../../lib/text/address-claims.ts';
 import { type EmailAddress, emailAddress } from '../../lib/text/email-address.ts';
-import type { Identity } from '../contract/recognizes-requesters.ts';
-import type { AllowRule, BearerEntry, Rule, RuleSet } from './access-config.ts';
-import { claimText, ReadClaims } from './claim-texts.ts';
-import { type DomainMatcher, domainMatcher } from './domain-matcher.ts';
+import type { Identity } from '../contract/decides.ts';
+import {
+  type AllowRule,
+  type BearerEntry,
+  type DomainMatcher,
+  domainMatcher,
+  type Rule,
+  type RuleSet,
+} from './access-config.ts';
 
 /** Stable names, for the API, metrics and the log. */
-export type DecisionReason = 'allowed' | 'denied' | 'no_rule' | 'no_rules' | 'email_unverified';
+type DecisionReason = 'allowed' | 'denied' | 'no_rule' | 'no_rules' | 'email_unverified';
 
 export interface Decision {
   readonly allowed: boolean;
@@ -135,4 +141,56 @@ function claimConditions(claims: NonNullable<Rule['claims']>, ifUnknown: boolean
 /** A rule without conditions matches nobody: the check rejects it, and a record from elsewhere must not admit everybody. */
 function allOf(conditions: readonly Condition[]): Condition {
   return (subject) => conditions.length > 0 && conditions.every((holds) => holds(subject));
+}
+
+/** `unknown`: the claim exists and was too large to keep. */
+type ClaimTexts = ReadonlySet<string> | 'unknown';
+
+/** The claims of one identity as rules compare them, each read once: a list may have thousands of elements. */
+class ReadClaims {
+  readonly #identity: Identity;
+  readonly #texts = new Map<string, ClaimTexts>();
+
+  constructor(identity: Identity) {
+    this.#identity = identity;
+  }
+
+  texts(name: string): ClaimTexts {
+    const known = this.#texts.get(name);
+    if (known !== undefined) return known;
+    const read = this.#read(name);
+    this.#texts.set(name, read);
+    return read;
+  }
+
+  #read(name: string): ClaimTexts {
+    const { claims, droppedClaims } = this.#identity;
+    if (Object.hasOwn(claims, name)) return textsOf(claims[name]);
+    const steps = name.split('.');
+    if ([name, steps[0] as string, '*'].some((each) => droppedClaims.includes(each))) return 'unknown';
+    return textsOf(valueAt(claims, steps));
+  }
+}
+
+/** The text by which a rule compares a value; null for null, lists, objects and numbers that are too large. */
+function claimText(value: JsonValue | undefined): string | null {
+  if (typeof value === 'string') return value;
+  // JSON.parse('1e400') is infinite, and its JSON text is "null".
+  if (typeof value === 'number' && !Number.isFinite(value)) return null;
+  return typeof value === 'number' || typeof value === 'boolean' ? JSON.stringify(value) : null;
+}
+
+function textsOf(value: JsonValue | undefined): ReadonlySet<string> {
+  const texts = (Array.isArray(value) ? value : [value]).map(claimText);
+  return new Set(texts.filter((text) => text !== null));
+}
+
+/** Own properties only: `constructor` and `__proto__` are names like others. */
+function valueAt(claims: JsonObject, steps: readonly string[]): JsonValue | undefined {
+  let at: JsonValue | undefined = claims;
+  for (const step of steps) {
+    if (!isJsonObject(at) || !Object.hasOwn(at, step)) return undefined;
+    at = at[step];
+  }
+  return at;
 }

@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
 import Type, { type Static } from 'typebox';
 import { ownerOf } from '../../lib/net/address-owner.ts';
+import type { TrafficRequest } from '../contract/decides.ts';
 import { enabledField } from '../contract/module.ts';
-import type { TrafficRequest } from '../contract/traffic-request.ts';
 
 /** The type of these fields in existing clients is uint32. */
 const MAX_UINT32 = 4_294_967_295;

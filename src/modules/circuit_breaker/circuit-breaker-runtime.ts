@@ -1,12 +1,40 @@
+import Type from 'typebox';
 import { rfc3339 } from '../../lib/clock.ts';
+import type { TrafficRequest } from '../contract/decides.ts';
 import type { ModuleRuntime, RuntimePorts } from '../contract/keeps-state.ts';
-import type { BackendOutcome } from '../contract/learns-outcomes.ts';
-import type { PreparePorts } from '../contract/prepare.ts';
-import type { TrafficRequest } from '../contract/traffic-request.ts';
+import type { ModuleEvent, PreparePorts } from '../contract/prepare.ts';
+import type { BackendOutcome } from '../contract/prepared-module.ts';
 import { type Admission, Circuit } from './circuit.ts';
 import { type CircuitLimits, clientOf } from './circuit-breaker-config.ts';
-import { CIRCUIT_CLOSED, CIRCUIT_OPENED } from './circuit-events.ts';
 import { CircuitTable, type Slot } from './circuit-table.ts';
+
+const CIRCUIT_OPENED = 'circuit_opened.v0';
+const CIRCUIT_CLOSED = 'circuit_closed.v0';
+
+const place = {
+  edge_id: Type.String({ description: 'Id of the edge.' }),
+  route_id: Type.String({ description: 'Id of the route.' }),
+};
+
+export const circuitEvents: readonly ModuleEvent[] = [
+  {
+    type: CIRCUIT_OPENED,
+    description: 'The circuit breaker of a route opened on a node: its backend fails.',
+    object: Type.Object({ ...place, opened_at: Type.String({ description: 'When it opened.' }) }),
+  },
+  {
+    type: CIRCUIT_CLOSED,
+    description: 'The circuit breaker of a route closed on a node.',
+    object: Type.Object({
+      ...place,
+      closed_at: Type.String({ description: 'When it closed.' }),
+      cause: Type.Enum(['probe', 'configuration'], {
+        description:
+          'Why it closed: "probe" if the backend served a request again, "configuration" if the module was changed, disabled or deleted.',
+      }),
+    }),
+  },
+];
 
 type Place = PreparePorts['place'];
 

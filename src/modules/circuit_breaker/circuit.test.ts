@@ -3,13 +3,11 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { inertPorts } from '../../../test/support/inert-ports.ts';
 import { trafficRequest } from '../../../test/support/traffic-request.ts';
-import { isPass } from '../contract/decides.ts';
-import type { BackendOutcome } from '../contract/learns-outcomes.ts';
-import type { TrafficRequest } from '../contract/traffic-request.ts';
-import { breakCircuit } from './break-circuit.ts';
+import { isPass, type TrafficRequest } from '../contract/decides.ts';
+import type { BackendOutcome } from '../contract/prepared-module.ts';
+import { breakCircuit } from './circuit-breaker.ts';
 import { CircuitBreakerRuntime } from './circuit-breaker-runtime.ts';
-import { circuitStateOf } from './circuit-state.ts';
-import { CircuitTable } from './circuit-table.ts';
+import { CircuitTable, circuitStateOf } from './circuit-table.ts';
 
 const PLACE = { edgeId: 'edghts_1', routeId: 'edghtsrt_1' };
 const THREADS = 2;

@@ -1,4 +1,4 @@
-import type { BackendOutcome } from '../contract/learns-outcomes.ts';
+import type { BackendOutcome } from '../contract/prepared-module.ts';
 import { type CircuitLimits, MAX_BUCKETS } from './circuit-breaker-config.ts';
 
 const OPENED_AT = 0;

@@ -1,7 +1,149 @@
+import type { X509Certificate } from 'node:crypto';
 import type { ErrorCode, ErrorRows } from '../../lib/errors.ts';
 import type { HeaderList } from '../../lib/http/header-list.ts';
 import type { JsonObject } from '../../lib/json.ts';
-import type { TrafficRequest } from './traffic-request.ts';
+import type { LoginSession } from './login-store.ts';
+
+/** A request as modules see it. */
+export interface TrafficRequest extends Requester {
+  readonly id: string;
+  readonly method: string;
+  /** As forwarded, without the query. */
+  readonly path: string;
+  readonly host: string;
+  readonly scheme: 'http' | 'https';
+  /** Host and port as the client sent them. */
+  readonly authority: string;
+  /** Path and query as received. */
+  readonly target: string;
+  /** Protocol to switch to, such as `websocket`. */
+  readonly switchTo: string | null;
+  /** The client's address; behind trusted proxies, the one that they report. */
+  readonly clientAddress: string;
+  readonly clientCertificate: ClientCertificate | null;
+  readonly nowMs: number;
+  /** First value of a client header. */
+  header(name: string): string | undefined;
+  /** All values of a list header, joined by commas as if sent in one line (RFC 9110 §5.3). */
+  combinedHeader(name: string): string | undefined;
+  /** All values of a header, line by line. */
+  headerLines(name: string): readonly string[];
+}
+
+/** A certificate verified in the handshake. */
+export interface ClientCertificate {
+  readonly der: Buffer;
+  readonly subjectCommonName: string;
+  readonly serialNumber: string;
+  readonly fingerprint256: string;
+  readonly issuerCommonName: string;
+  readonly notBeforeMs: number;
+  readonly notAfterMs: number;
+  readonly subjectAltNames: string;
+}
+
+/** A capability: tells who sends a request, by a login or by other means such as a token, and sets its permit. */
+export interface RecognizesRequesters {
+  /**
+   * Recognizes a requester by other means than a login. Called just before the first login module. A pass without a
+   * permit says that nobody was recognized.
+   */
+  identify?(request: TrafficRequest): Verdict | Promise<Verdict>;
+  /**
+   * For login modules, whose `judge` sets the permit: decides for `explain` as `judge` would if this person were logged
+   * in here, whether or not they ever were.
+   */
+  assume?(request: TrafficRequest, person: AssumedPerson): Verdict | Promise<Verdict>;
+}
+
+/** What a login module declares. */
+export interface DeclaresLogin {
+  /** Whether it logs people in. A route has at most one such module. */
+  readonly isLogin?: boolean;
+}
+
+/** What a request tells about its requester. Written by the modules that recognize them, read by those that judge them. */
+interface Requester {
+  /** The permit under which the request runs, set by a module whose permit can end before the request does. */
+  permit: Permit | null;
+  /**
+   * Set by a login module that admits a request without a login, as OPTIONS for CORS: modules that judge the requester
+   * pass it too.
+   */
+  isExemptFromLogin: boolean;
+}
+
+/** A permit that can end while a request runs: a stream is cut within a second of its end. */
+export interface Permit {
+  /** Id of the permit's holder, for the access log and traffic events. */
+  readonly userId: string;
+  /** Its holder. Another object after every change, so that what was derived from it can be cached by it. */
+  readonly identity: Identity;
+  /** Name of the module that granted it. */
+  readonly module: string;
+  /** Changes when the user's data may have changed: then the other modules re-evaluate the request. */
+  readonly version: number;
+  isHeld(nowMs: number): boolean;
+  /** The permit was used: a request started, or bytes were transferred. */
+  touch(nowMs: number): void;
+}
+
+/** Who sends a request, as login modules and tokens tell it: the input of access rules. */
+export interface Identity {
+  readonly kind: 'user' | 'service_account' | 'workload' | 'guest';
+  /** Id of the user, the service account or the guest link; the `sub` of a workload's token. */
+  readonly id: string;
+  /** Empty when there is none. As the provider wrote it. */
+  readonly email: string;
+  readonly isEmailVerified: boolean;
+  /** For people; may be empty. */
+  readonly name: string;
+  readonly claims: JsonObject;
+  /** Claims that were too large to keep; `*` stands for any name. A rule about one of them cannot be evaluated. */
+  readonly droppedClaims: readonly string[];
+}
+
+/** Somebody whom an explanation takes for logged in. */
+export interface AssumedPerson {
+  readonly email: string;
+  /** Beside the email address, which counts as verified unless `email_verified` says otherwise. */
+  readonly claims: JsonObject;
+  /** The last logins on the edge, newest first: they show what a login brings there. */
+  readonly logins: readonly LoginSession[];
+}
+
+/** A capability, for modules of edges: requirements for connections. Read by the TLS layer. */
+export interface RequiresTls {
+  readonly tls?: TlsPolicy;
+}
+
+export interface TlsPolicy {
+  readonly minVersion?: 'TLSv1.2' | 'TLSv1.3';
+  /** PEM of the authorities for client certificates; if present, a certificate is required. Empty: none is accepted. */
+  readonly clientAuthorities?: readonly string[];
+  /** Further check of client certificates that these authorities issued; absent: none. */
+  readonly revocation?: RevocationPolicy;
+}
+
+/** Which certificates were revoked. Applied to handshakes, and to open connections whenever its version changes. */
+export interface RevocationPolicy {
+  /** Differs when a verdict may differ. */
+  readonly version: string;
+  judge(certificate: ClientCertificate, presented: PresentedCertificates, nowMs: number): RevocationVerdict;
+}
+
+/** All certificates that the client sent, its own first; empty once the connection is closed. */
+export type PresentedCertificates = () => readonly X509Certificate[];
+
+export interface RevocationVerdict {
+  readonly refusal: {
+    /** Stable values for metrics and log. */
+    readonly reason: 'client_certificate_revoked' | 'client_certificate_revocation_unknown';
+    readonly message: string;
+  } | null;
+  /** Why an accepted certificate could not be checked; null: it was. */
+  readonly unchecked: string | null;
+}
 
 /** A capability: decides whether a request may pass. */
 export interface Decides {

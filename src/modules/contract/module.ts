@@ -1,25 +1,29 @@
-import Type, { type Static, type TObject, type TProperties } from 'typebox';
+import type { Static, TObject, TProperties } from 'typebox';
+import Type from 'typebox';
 import type { JsonObject } from '../../lib/json.ts';
 import type { FieldProblem } from '../../lib/schema/field-problem.ts';
 import type { DeclaredSettings, SettingValues } from '../../lib/settings/setting.ts';
+import type { LearnedClaims } from '../learned-claims.ts';
 import type { AgentAccess } from './agent-form.ts';
-import type { DeclaresRequestChanges } from './changes-requests.ts';
-import type { DeclaresChildTables } from './child-table.ts';
-import type { DeclaresDecisions } from './decides.ts';
+import type { DeclaresDecisions, DeclaresLogin } from './decides.ts';
 import type { DeclaresState, ModuleNetwork, ModuleRuntime } from './keeps-state.ts';
-import type { DeclaresClaims } from './learns-claims.ts';
-import type { ModuleQuestion } from './module-question.ts';
-import type { Preparation, PreparePorts } from './prepare.ts';
-import type { DeclaresLogin } from './recognizes-requesters.ts';
-import type { DeclaresPaths } from './serves-paths.ts';
-import type { DeclaresShownState } from './shows-state.ts';
+import type { LoginSession } from './login-store.ts';
+import type {
+  AskedClaims,
+  DeclaresChildTables,
+  DeclaresClaims,
+  DeclaresShownState,
+  Preparation,
+  PreparePorts,
+} from './prepare.ts';
+import type { DeclaresPaths, DeclaresRequestChanges } from './prepared-module.ts';
 
 /**
  * What every module has. Its folder holds this, the behaviour on traffic, errors, tests and README. PUT/GET/DELETE,
  * validation, OpenAPI, references, sealed secrets, its place in the route or edge, the command line and the client
  * follow from the schema alone.
  */
-export interface EveryModule<Config extends TObject, Settings extends DeclaredSettings, Runtime> {
+interface EveryModule<Config extends TObject, Settings extends DeclaredSettings, Runtime> {
   /** Wire name, which is also the folder's name. */
   readonly name: string;
   readonly level: 'edge' | 'route';
@@ -113,3 +117,55 @@ export const enabledField = Type.Boolean({
   default: true,
   description: 'Whether the module is applied to traffic. Default: true.',
 });
+
+/**
+ * A read-only operation of the API below a module's path, such as a test of its rules. Its body may contain a proposed
+ * configuration under the module's name, which is decoded like a PUT and answered for instead of the stored one.
+ */
+export interface ModuleQuestion {
+  readonly verb: string;
+  /** Last segment of the path. */
+  readonly path: string;
+  /** A GET has no body. */
+  readonly method: 'GET' | 'POST';
+  readonly summary: string;
+  readonly description: string;
+  readonly query?: TObject;
+  /** Fields of the body beside the proposed configuration: each is optional or has a default. */
+  readonly fields?: TObject;
+  /** The proposed configuration must be there. */
+  readonly needsProposal?: true;
+  readonly example?: JsonObject;
+  readonly result: TObject;
+  /** Scopes that are needed beside that of reading the route or edge. */
+  readonly alsoReads?: readonly string[];
+  answer(asked: Asked, ports: QuestionPorts): QuestionResult | Promise<QuestionResult>;
+}
+
+export type QuestionResult = JsonObject | { readonly problems: readonly FieldProblem[] };
+
+export interface Asked {
+  /** The stored or the proposed configuration. */
+  readonly config: JsonObject;
+  readonly place: { readonly edgeId: string; readonly routeId: string };
+  readonly fields: JsonObject;
+  readonly query: Readonly<Record<string, string>>;
+}
+
+export interface QuestionPorts {
+  readonly nowMs: number;
+  /** A configuration record's document, without its secrets. */
+  record(kind: string, id: string): JsonObject | undefined;
+  /** All logins that have not ended, newest first, page by page. */
+  sessions(): AsyncIterable<readonly LoginSession[]>;
+  /**
+   * What logins of the route bring, if its rules asked for these claims; null: it has no login.
+   */
+  learnedClaims(place: Asked['place'], asked: readonly AskedClaims[]): Promise<LearnedClaims | null>;
+  /** What on the route reads the paths of requests, such as `rewrite rules[0] path_prefix /old/`; null: nothing does. */
+  pathReader(place: Asked['place']): string | null;
+  /** Ref of a resource. */
+  ref(id: string): JsonObject;
+  /** Milliseconds of a time in RFC 3339; throws the API's error about this query parameter. */
+  time(parameter: string, text: string): number;
+}

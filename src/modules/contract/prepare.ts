@@ -1,11 +1,10 @@
+import type { TObject, TProperties } from 'typebox';
 import type { ErrorCode } from '../../lib/errors.ts';
 import type { JsonObject } from '../../lib/json.ts';
-import type { AddressLists } from './address-lists.ts';
-import type { ReadsChildTables } from './child-table.ts';
+import type { AddressTable } from '../../lib/net/address-list/address-table.ts';
+import type { TlsPolicy } from './decides.ts';
 import type { ModuleRuntime } from './keeps-state.ts';
-import type { AskedClaims } from './learns-claims.ts';
 import type { PreparedModule } from './prepared-module.ts';
-import type { TlsPolicy } from './requires-tls.ts';
 
 /** What `prepare` returns: the hooks, or why there are none. A module that throws is broken, and rejects traffic too. */
 export type Preparation =
@@ -51,3 +50,97 @@ export interface ChildRecord {
 }
 
 export type ConfiguredBy = 'operator' | 'agent';
+
+/**
+ * A capability: what a module makes of all records that belong to another one, such as a table of the rules of a policy.
+ * Each thread makes it once, for all routes that ask for it, and changes it by the records that changed. A route that
+ * asked for it is prepared again when one of them changes.
+ */
+export interface ChildTable<Value> {
+  /** The kind of the records. */
+  readonly kind: string;
+  /** The kind of the record that they belong to, which the route must read too. */
+  readonly parentKind: string;
+  readonly empty: Value;
+  /**
+   * The table after a record was added (`before` null), replaced or removed (`after` null). `value` stays as it is: routes
+   * that were prepared with it are still served. A record that cannot be read is part of the value, not an exception.
+   */
+  changed(value: Value, before: ChildRecord | null, after: ChildRecord | null): Value;
+}
+
+export interface DeclaresChildTables {
+  readonly childTables?: readonly ChildTable<unknown>[];
+}
+
+/** Reads a table while a module is prepared. */
+export type ReadsChildTables = <Value>(table: ChildTable<Value>, parentId: string) => Value;
+
+/** Lists of addresses that the node loads for all of its threads. */
+export interface AddressLists {
+  /** The addresses of a list, by its id and configuration. For `countries`: those of all countries. */
+  of(id: string, config: JsonObject): LoadedAddresses;
+}
+
+/** `problem`: why they are not loaded. */
+export type LoadedAddresses = { readonly addresses: AddressTable } | { readonly problem: string };
+
+/** What modules declare about the claims of people: some have rules about them, others learn them by a login. */
+export interface DeclaresClaims {
+  /** For a module with rules about people: the claims that each rule reads, `email` for addresses. */
+  readonly askedClaims?: (config: JsonObject) => readonly AskedClaims[];
+  /** For a login module: its client on a route. Null: it cannot log anybody in. */
+  readonly learnsFrom?: (config: JsonObject, context: LearningContext) => LearningClient | null;
+}
+
+/** The claims that a rule reads. */
+export interface AskedClaims {
+  /** Its place, such as `allow[0]`. */
+  readonly rule: string;
+  readonly claims: readonly string[];
+}
+
+export interface LearningContext {
+  readonly edgeId: string;
+  /** The settings of the login module. */
+  readonly settings: object;
+  readonly asked: readonly AskedClaims[];
+}
+
+/** The client of a login at its provider, with what it requests. */
+export interface LearningClient {
+  readonly issuer: string;
+  readonly clientId: string;
+  /** Whether the issuer is an OpenID provider elsewhere, which can be asked for its endpoints. */
+  readonly isDiscovered: boolean;
+  readonly scopes: readonly string[];
+  /** Scopes of which one must be requested to learn the claim; empty: nobody can say. */
+  readonly scopesFor: (claim: string) => readonly string[];
+}
+
+/** What a module declares that shows state of its own to operators. */
+export interface DeclaresShownState {
+  /**
+   * Fields that responses about the module itself add, read from `nodeMemory` of the node that responds. They are not
+   * part of the configuration: nothing stores them, and a client may send them back.
+   */
+  readonly live?: {
+    readonly schema: TProperties;
+    read(config: JsonObject, place: PreparePorts['place'], ports: LivePorts): JsonObject;
+  };
+  /** Events that it reports: see `StatePorts.event`. */
+  readonly events?: readonly ModuleEvent[];
+}
+
+export interface LivePorts {
+  /** Null where nothing is served. */
+  readonly memory: SharedArrayBuffer | null;
+  readonly nowMs: number;
+}
+
+export interface ModuleEvent {
+  readonly type: string;
+  readonly description: string;
+  /** Its object, without the node's name. */
+  readonly object: TObject;
+}

@@ -4,9 +4,8 @@ import { suite, test } from 'node:test';
 import fc from 'fast-check';
 import { preparePorts } from '../../../test/support/inert-ports.ts';
 import { trafficRequest } from '../../../test/support/traffic-request.ts';
-import { changeResponse } from '../response_headers/change-response.ts';
-import { parseTemplate } from './template.ts';
-import type { ValueSource } from './variables.ts';
+import { changeResponse } from '../response_headers/response-headers.ts';
+import { parseTemplate, type ValueSource } from './template.ts';
 
 const source: ValueSource = {
   request: {

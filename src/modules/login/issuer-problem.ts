@@ -1,6 +1,16 @@
 import { isIP } from 'node:net';
+import type { Clock } from '../../lib/clock.ts';
+import { FetchProblem } from '../../lib/http/fetch-problem.ts';
+import type { GuardedFetch } from '../../lib/http/guarded-fetch.ts';
+import { cidrMatcher, parseAddress } from '../../lib/net/cidr.ts';
 import { isLoopbackHost } from '../../lib/net/listen-address.ts';
-import type { IssuerLimits } from './agent-issuers.ts';
+import { publicAddressGuard } from '../../lib/net/public-address-guard.ts';
+import type { ModuleNetwork } from '../contract/keeps-state.ts';
+import type { CheckContext } from '../contract/module.ts';
+import { otherSpelling, ownIssuerOf } from '../contract/own-issuer.ts';
+import type { ConfiguredBy } from '../contract/prepare.ts';
+import type { ProviderPorts } from './provider/providers.ts';
+import type { LoginSettings } from './settings.ts';
 
 /** The problem with an issuer's URL, or null. OpenID Connect Discovery 1.0 §3: https, no query, no fragment. */
 export function issuerProblem(issuer: string, httpHosts: readonly string[]): string | null {
@@ -24,10 +34,7 @@ const LOOPBACK = ['127.0.0.1', '::1'];
  * The problem with an issuer named by an agent, or null. Other names are checked by their address when they are
  * dialled.
  */
-export function agentIssuerProblem(
-  issuer: string,
-  { isPlainHttpAllowed, isAddressAllowed }: IssuerLimits,
-): string | null {
+function agentIssuerProblem(issuer: string, { isPlainHttpAllowed, isAddressAllowed }: IssuerLimits): string | null {
   const { protocol, hostname, port } = new URL(issuer);
   const advice = 'the operator of the server can allow more with the setting agent_issuer_allow_cidrs';
   const isTls = protocol === 'https:';
@@ -42,4 +49,96 @@ export function agentIssuerProblem(
 /** Hosts (as in URL.hostname) that may be contacted without TLS. */
 export function plainHttpHosts(httpHosts: readonly string[]): (hostname: string) => boolean {
   return (hostname) => isLoopbackHost(hostname) || httpHosts.includes(hostname);
+}
+
+/** The problem with an issuer in a module's configuration, or null: agents may name fewer issuers than operators. */
+export function checkIssuer(issuer: string, { settings, agentNetwork }: CheckContext<LoginSettings>): string | null {
+  const own = ownIssuerOf(settings);
+  // It needs no network, so agents may name it too.
+  if (issuer === own) return null;
+  const problem = issuerProblem(issuer, settings.oidc_http_issuers) ?? otherSpelling(issuer, own);
+  if (problem !== null || agentNetwork === undefined) return problem;
+  const limits = agentIssuerLimits({
+    allowedCidrs: settings.agent_issuer_allow_cidrs,
+    isUpstreamAllowed: agentNetwork.isAddressAllowed,
+    isPlainHttpAllowed: plainHttpHosts(settings.oidc_http_issuers),
+  });
+  return agentIssuerProblem(issuer, limits);
+}
+
+/** How issuers are contacted. Separate: data about an operator's provider on a private network must not serve an agent. */
+export function issuerPorts(
+  settings: Pick<LoginSettings, 'oidc_http_issuers' | 'agent_issuer_allow_cidrs'>,
+  network: ModuleNetwork,
+  clock: Clock,
+): Readonly<Record<ConfiguredBy, ProviderPorts>> {
+  const isPlainHttpAllowed = plainHttpHosts(settings.oidc_http_issuers);
+  const { isAddressAllowed, createFetch } = network;
+  return {
+    operator: { clock, isPlainHttpAllowed, fetch: createFetch({ isAddressAllowed, isPlainHttpAllowed }) },
+    agent: {
+      clock,
+      ...agentIssuers({
+        allowedCidrs: settings.agent_issuer_allow_cidrs,
+        isUpstreamAllowed: isAddressAllowed,
+        isPlainHttpAllowed,
+        createFetch,
+      }),
+    },
+  };
+}
+
+export interface AgentIssuerOptions {
+  /** `agent_issuer_allow_cidrs`. */
+  readonly allowedCidrs: readonly string[];
+  /** Limits of operators' issuers; those of agents lie within them. */
+  isUpstreamAllowed(ip: string, port: number): boolean;
+  isPlainHttpAllowed(hostname: string): boolean;
+}
+
+/** Which servers may be contacted as issuers. */
+interface IssuerLimits {
+  readonly isPlainHttpAllowed: (hostname: string) => boolean;
+  readonly isAddressAllowed: (ip: string, port: number, isTls: boolean) => boolean;
+}
+
+interface IssuerAccess extends IssuerLimits {
+  readonly fetch: GuardedFetch;
+}
+
+/**
+ * Requests that the server may make on behalf of an agent: https to public addresses, checked against the address that
+ * is dialled. An agent's token is no permission to reach the server's own network. Ranges that the operator allows
+ * count as public, and may be contacted over plain http where operators' issuers may.
+ */
+function agentIssuerLimits(options: AgentIssuerOptions): IssuerLimits {
+  const { allowedCidrs } = options;
+  const isPublic = publicAddressGuard(allowedCidrs);
+  const listed = allowedCidrs.map(cidrMatcher);
+  const isListed = (ip: string): boolean => {
+    const address = parseAddress(ip);
+    return address !== null && listed.some((matches) => matches(address));
+  };
+  const isAddressAllowed = (ip: string, port: number, isTls: boolean): boolean =>
+    options.isUpstreamAllowed(ip, port) && (isTls ? isPublic(ip) : isListed(ip));
+  const isPlainHttpAllowed = (hostname: string): boolean => listed.length > 0 && options.isPlainHttpAllowed(hostname);
+  return { isAddressAllowed, isPlainHttpAllowed };
+}
+
+/** Within those limits. */
+export function agentIssuers(
+  options: AgentIssuerOptions & { readonly createFetch: ModuleNetwork['createFetch'] },
+): IssuerAccess {
+  const limits = agentIssuerLimits(options);
+  const fetch = options.createFetch(limits);
+  return {
+    ...limits,
+    fetch: (url, init) =>
+      fetch(url, init).catch((error: unknown) => {
+        if (!(error instanceof FetchProblem) || error.reason !== 'address_refused') throw error;
+        const advice =
+          'an issuer requested by an agent must have a public address, or one in a range of the setting agent_issuer_allow_cidrs';
+        throw new FetchProblem('address_refused', new URL(url), `${error.explanation}: ${advice}`);
+      }),
+  };
 }

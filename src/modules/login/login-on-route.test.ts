@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { trafficRequest } from '../../../test/support/traffic-request.ts';
-import { isPass } from '../contract/decides.ts';
-import type { Identity, Permit } from '../contract/recognizes-requesters.ts';
+import { type Identity, isPass, type Permit } from '../contract/decides.ts';
 import { type LoginConfig, LoginOnRoute } from './login-on-route.ts';
 
 const CONFIG = { module: 'oidc', edgeId: 'edghts_1', routeId: 'edghtsrt_1', cookiePrefix: '', scopes: [] };

@@ -1,33 +1,33 @@
 import { isStoreOutage } from '../../lib/store-outage.ts';
-import type { Refusal } from '../contract/decides.ts';
+import type { AttemptBudgets } from '../contract/attempt-budgets.ts';
+import type { Refusal, TrafficRequest } from '../contract/decides.ts';
 import type { ModuleLog, SharedPorts, SharedState } from '../contract/keeps-state.ts';
+import type { LoginClientId, LoginRecord, LoginRecords } from '../contract/login-store.ts';
+import type { OwnIssuer } from '../contract/own-issuer.ts';
 import type { ConfiguredBy } from '../contract/prepare.ts';
-import type { OwnPathRequest, OwnPaths } from '../contract/serves-paths.ts';
-import type { TrafficRequest } from '../contract/traffic-request.ts';
-import { FlowCookies } from './cookies/flow-cookies.ts';
-import { type BrowserKey, type CookieNames, SessionCookies } from './cookies/session-cookie.ts';
-import type { AttemptBudgets } from './flow/attempt-budgets.ts';
+import type { OwnPathRequest, OwnPaths } from '../contract/prepared-module.ts';
+import { AssertionSigner, rotateSigningKeys, type SigningKeyRecords, signingKeys } from './assertion-signer.ts';
 import { storeUnavailable } from './flow/login-failures.ts';
-import { OwnLoginPaths } from './flow/own-login-paths.ts';
-import { AssertionSigner } from './identity/assertion-signer.ts';
-import { rotateSigningKeys } from './identity/signing-key-rotation.ts';
-import { type SigningKeyRecords, signingKeys } from './identity/signing-keys.ts';
-import { UpstreamIdentity } from './identity/upstream-identity.ts';
-import { issuerPorts } from './issuer-ports.ts';
+import { OwnLoginPaths } from './flow/login-flow.ts';
+import { FlowCookies } from './flow-cookies.ts';
+import { issuerPorts } from './issuer-problem.ts';
 import type { LoginClient } from './login-client.ts';
 import type { LoginOnRoute } from './login-on-route.ts';
-import type { LoginClientId, LoginRecord, LoginRecords } from './login-store.ts';
-import type { OwnIssuer } from './own-issuer.ts';
 import type { IssuerSource } from './provider/issuer-source.ts';
 import type { LoginProblem } from './provider/login-problem.ts';
-import type { ProviderPorts } from './provider/provider.ts';
-import { fetchedIssuers, type IssuerSources, Providers, TokenIssuers } from './provider/providers.ts';
-import type { TenantMetadata } from './provider/tenant-issuer.ts';
-import { Activity } from './sessions/activity.ts';
-import type { Grant, Session, SessionLimits } from './sessions/grant.ts';
+import {
+  fetchedIssuers,
+  type IssuerSources,
+  type ProviderPorts,
+  Providers,
+  type TenantMetadata,
+  TokenIssuers,
+} from './provider/providers.ts';
+import { type BrowserKey, type CookieNames, SessionCookies } from './session-cookie.ts';
+import { type Grant, type Session, type SessionLimits, UpstreamIdentity } from './sessions/grant.ts';
 import { OrphanedLogins } from './sessions/orphaned-logins.ts';
 import { type NewSession, type RecordedSession, recordSession } from './sessions/record-session.ts';
-import { type PreviousKey, Sessions } from './sessions/sessions.ts';
+import { Activity, type PreviousKey, Sessions } from './sessions/sessions.ts';
 import { TokenRefresh } from './sessions/token-refresh.ts';
 import type { LoginSettings } from './settings.ts';
 

@@ -1,7 +1,7 @@
 import type { SharedRuntime } from '../contract/keeps-state.ts';
+import { SIGNING_KEY_KIND } from './assertion-signer.ts';
 import { loginErrors } from './errors.ts';
-import { LOGIN_PATHS } from './flow/own-login-paths.ts';
-import { SIGNING_KEY_KIND } from './identity/signing-keys.ts';
+import { LOGIN_PATHS } from './flow/login-flow.ts';
 import { LoginRuntime } from './login-runtime.ts';
 import { loginSettings } from './settings.ts';
 

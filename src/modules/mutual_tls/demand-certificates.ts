@@ -1,14 +1,18 @@
 import type { HeaderList } from '../../lib/http/header-list.ts';
 import { headerText } from '../../lib/http/header-text.ts';
 import type { JsonObject } from '../../lib/json.ts';
-import { authorityCertificate } from '../../revocation/authority-certificate.ts';
-import { CRL_KIND, crlId, crlModeOf, crlUrlOf, uploadedLists } from '../../revocation/authority-crl.ts';
-import type { Pass, Refusal } from '../contract/decides.ts';
+import {
+  authorityCertificate,
+  CRL_KIND,
+  crlId,
+  crlModeOf,
+  crlUrlOf,
+  uploadedLists,
+} from '../../revocation/authority-crl.ts';
+import type { ClientCertificate, Pass, Refusal, RevocationPolicy } from '../contract/decides.ts';
 import type { Preparation, PreparePorts } from '../contract/prepare.ts';
-import type { RevocationPolicy } from '../contract/requires-tls.ts';
-import type { ClientCertificate } from '../contract/traffic-request.ts';
-import type { CrlRuntime } from './revocation/crl-runtime.ts';
-import { revocationPolicy } from './revocation/revocation-policy.ts';
+import type { CrlRuntime } from './crl-runtime.ts';
+import { revocationPolicy } from './revocation-policy.ts';
 
 const VALID: Pass = { isPass: true, reason: 'client_certificate' };
 

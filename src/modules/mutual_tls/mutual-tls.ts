@@ -1,17 +1,90 @@
+import type { Static } from 'typebox';
 import Type from 'typebox';
+import type { JsonObject } from '../../lib/json.ts';
+import { certificatesIn, describeCertificate } from '../../lib/pki/describe-certificate.ts';
 import { idString, reference } from '../../lib/schema/annotations.ts';
 import { bodyProblem } from '../../lib/schema/decode-body.ts';
 import type { FieldProblem } from '../../lib/schema/field-problem.ts';
 import { CRL_FETCH_KIND, CRL_KIND } from '../../revocation/authority-crl.ts';
+import type { AcceptedForm, AgentForm } from '../contract/agent-form.ts';
 import { defineModule, enabledField } from '../contract/module.ts';
-import { agentAuthorities } from './agent-authorities.ts';
-import { mutualTlsAgentForm, mutualTlsAgentSchema } from './agent-form.ts';
+import { AUTHORITY_KIND, CrlRuntime } from './crl-runtime.ts';
 import { demandCertificates } from './demand-certificates.ts';
 import { mutualTlsErrors } from './errors.ts';
-import { AUTHORITY_KIND, CrlRuntime } from './revocation/crl-runtime.ts';
 import { mutualTlsSettings } from './settings.ts';
 
 const MAX_AUTHORITIES = 10;
+
+/** Each text may contain several certificates. */
+function agentAuthorities(form: JsonObject, endpointId: string): AcceptedForm | { readonly problem: string } {
+  // The server has decoded the form by its schema.
+  const { ca_pems: pems } = form as Static<typeof mutualTlsAgentSchema>;
+  const certificates = readAll(pems);
+  if (certificates === null) {
+    return { problem: 'a CA certificate cannot be parsed: use PEM certificates only' };
+  }
+  if (certificates.length === 0 || certificates.length > MAX_AUTHORITIES) {
+    return { problem: `must have 1 to ${MAX_AUTHORITIES} CA certificates` };
+  }
+  if (certificates.some(({ isCa }) => !isCa)) {
+    return {
+      problem:
+        'a certificate is not a CA certificate (basicConstraints CA:TRUE is missing): use the certificate of the CA, not one that it issued',
+    };
+  }
+  const records = certificates.map(({ pem }, at) => ({
+    kind: 'certificate_authority',
+    id: `${endpointId}.ca.${at}`,
+    parent: null,
+    doc: { ca_pem: pem },
+  }));
+  return { config: { enabled: true, certificate_authority_ids: records.map(({ id }) => id) }, records };
+}
+
+function readAll(pems: readonly string[]): readonly { readonly pem: string; readonly isCa: boolean }[] | null {
+  try {
+    return pems.flatMap((pem) =>
+      certificatesIn(pem).map((certificate) => ({
+        pem: certificate.toString(),
+        isCa: describeCertificate(certificate).isCa,
+      })),
+    );
+  } catch {
+    return null;
+  }
+}
+
+/** In the bind message: certificates instead of the authorities that an operator would refer to. */
+const mutualTlsAgentSchema = Type.Object({
+  ca_pems: Type.Array(Type.String({ maxLength: 16_384 }), {
+    minItems: 1,
+    maxItems: 10,
+    description: 'CAs in PEM. Clients need a certificate that one of them issued.',
+  }),
+});
+
+const mutualTlsAgentForm: AgentForm = {
+  order: 3,
+  key: 'mutual_tls_cas',
+  shape: 'list',
+  protocols: ['https'],
+  unsupportedReason: 'the server requests client certificates only where it terminates TLS',
+  tlsReason: 'client certificates require TLS',
+  fields: [
+    {
+      name: 'ca_pems',
+      example: 'clients-ca.pem',
+      isCertificateFile: true,
+      flag: {
+        name: 'mutual-tls-ca',
+        hint: 'FILE',
+        description: 'PEM file with CAs. Require a client certificate issued by one of them.',
+      },
+    },
+  ],
+  helpExample: '--mutual-tls-ca clients-ca.pem',
+  summary: ["clients' certificates"],
+};
 
 const mutualTlsConfig = Type.Object({
   enabled: enabledField,

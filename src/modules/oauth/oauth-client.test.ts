@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { OauthClient } from './oauth-client.ts';
 import type { ProviderName } from './provider-definition.ts';
-import { providerDefinitions } from './providers/provider-definitions.ts';
+import { providerDefinitions } from './providers.ts';
 
 /** How each provider is asked for another account; null: it cannot be asked. */
 const SWITCH: Readonly<Record<ProviderName, string | null>> = {

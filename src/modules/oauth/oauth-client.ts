@@ -1,5 +1,9 @@
 import { hash } from 'node:crypto';
+import { createLocalJWKSet, type JSONWebKeySet, type JWTVerifyGetKey, jwtVerify } from 'jose';
+import type { Clock } from '../../lib/clock.ts';
+import { FetchProblem } from '../../lib/http/fetch-problem.ts';
 import type { GuardedFetch } from '../../lib/http/guarded-fetch.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
 import type {
   KnownLogin,
   LoginCallback,
@@ -8,14 +12,84 @@ import type {
   LoginTokens,
   RefreshedTokens,
 } from '../login/login-client.ts';
-import { checkCallback } from '../login/provider/check-callback.ts';
-import { LoginProblem } from '../login/provider/login-problem.ts';
-import { ProviderApi } from './provider-api.ts';
-import type { OauthUser, ProviderDefinition, ProviderEndpoints } from './provider-definition.ts';
-import type { TenantTokens } from './tenant-tokens.ts';
-import { type ProviderTokens, requestTokens } from './token-request.ts';
+import { type IssuerSource, isBusyStatus, statusProblem } from '../login/provider/issuer-source.ts';
+import { foreignText, LoginProblem, unansweredProblem } from '../login/provider/login-problem.ts';
+import type { TenantMetadata } from '../login/provider/providers.ts';
+import {
+  CLOCK_TOLERANCE_SECONDS,
+  checkCallback,
+  exactClaims,
+  SIGNING_ALGORITHMS,
+  tokenProblem,
+} from '../login/provider/verify-token.ts';
+import { type OauthUser, ProviderApi, type ProviderDefinition, type ProviderEndpoints } from './provider-definition.ts';
 
-export interface OauthClientConfig {
+const MAX_TOKEN = 16_384;
+/** GitHub has words of its own, with status 200. */
+const GRANT_ERRORS: readonly unknown[] = ['invalid_grant', 'bad_verification_code', 'bad_refresh_token'];
+const CLIENT_ERRORS: readonly unknown[] = ['invalid_client', 'unauthorized_client', 'incorrect_client_credentials'];
+
+interface ProviderTokens {
+  readonly accessToken: string;
+  readonly refreshToken: string | null;
+  readonly idToken: string | null;
+  readonly expiresInSeconds: number | null;
+}
+
+/** RFC 6749 §4.1.3 and §6, as the eight providers implement it. */
+export async function requestTokens(
+  fetch: GuardedFetch,
+  url: string,
+  fields: Readonly<Record<string, string>>,
+): Promise<ProviderTokens> {
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: {
+      accept: 'application/json',
+      'content-type': 'application/x-www-form-urlencoded',
+      'user-agent': 'postern',
+    },
+    body: new URLSearchParams(fields),
+  }).catch((error: unknown) => {
+    throw error instanceof FetchProblem ? unansweredProblem(error) : error;
+  });
+  if (isBusyStatus(response.status)) throw statusProblem(url, response.status);
+  const body: unknown = await response.json().catch(() => null);
+  if (!isJsonObject(body)) {
+    if (response.status !== 200) throw statusProblem(url, response.status);
+    throw new LoginProblem('provider', 'malformed_answer', `${url} returned no token response in JSON`);
+  }
+  const accessToken = token(body['access_token']);
+  if (response.status === 200 && accessToken !== null) {
+    const seconds = Number(body['expires_in'] ?? Number.NaN);
+    return {
+      accessToken,
+      refreshToken: token(body['refresh_token']),
+      idToken: token(body['id_token']),
+      expiresInSeconds: Number.isFinite(seconds) && seconds >= 0 ? seconds : null,
+    };
+  }
+  throw tokenError(url, body, Object.values(fields));
+}
+
+/** RFC 6749 §A.12: printable ASCII. Other characters cannot be sent in a header. */
+function token(value: JsonValue | undefined): string | null {
+  return typeof value === 'string' && value.length <= MAX_TOKEN && /^[\x20-\x7e]+$/.test(value) ? value : null;
+}
+
+function tokenError(url: string, body: JsonObject, secrets: readonly string[]): LoginProblem {
+  const { error } = body;
+  // Facebook's is an object, and Twitch has only a message.
+  const words = isJsonObject(error) ? error['message'] : (body['error_description'] ?? body['message']);
+  const code = typeof error === 'string' ? `"${foreignText(error, secrets)}"` : 'an error';
+  const said = `${url} returned ${code}${typeof words === 'string' ? ` (${foreignText(words, secrets)})` : ''}`;
+  if (GRANT_ERRORS.includes(error)) return new LoginProblem('invalid_grant', 'invalid_grant', said);
+  return CLIENT_ERRORS.includes(error)
+    ? new LoginProblem('configuration', 'client_rejected', `${said}: check client_id and client_secret`)
+    : new LoginProblem('provider', 'token_error', said);
+}
+
+interface OauthClientConfig {
   readonly definition: ProviderDefinition;
   readonly endpoints: ProviderEndpoints;
   readonly clientId: string;
@@ -162,4 +236,80 @@ function bothParameters(
 ): Readonly<Record<string, string>> {
   const shared = Object.keys(one).filter((name) => name in other);
   return { ...one, ...other, ...Object.fromEntries(shared.map((name) => [name, `${other[name]} ${one[name]}`])) };
+}
+
+const TENANT = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+/** Claims of the protocol, not about the user. */
+const PROTOCOL = ['iss', 'aud', 'exp', 'iat', 'nbf', 'nonce', 'aio', 'rh', 'uti', 'ver', 'at_hash', 'c_hash'];
+
+/**
+ * ID tokens of Microsoft's multi-tenant endpoints. Their discovery document names a template instead of an issuer: the
+ * issuer of a token must be the template with the token's own tenant, and a key may be limited to one issuer.
+ */
+export class TenantTokens {
+  readonly #source: IssuerSource<TenantMetadata>;
+  #used: { readonly set: JSONWebKeySet; readonly keys: JWTVerifyGetKey } | null = null;
+  readonly #clock: Clock;
+
+  constructor(source: IssuerSource<TenantMetadata>, clock: Clock) {
+    this.#source = source;
+    this.#clock = clock;
+  }
+
+  /** The claims about the user. OpenID Connect Core §12.2: the token of a refresh need not repeat the nonce. */
+  async verify(
+    token: string,
+    clientId: string,
+    { nonce, isRefresh }: { readonly nonce: string | null; readonly isRefresh: boolean },
+  ): Promise<JsonObject> {
+    const { issuer } = await this.#source.metadata();
+    const { set } = await this.#source.keys();
+    const verified = await this.#verified(token, clientId, issuer, set).catch(async (error: unknown) => {
+      const isKeyFault = error instanceof LoginProblem && /_(key|signature)$/.test(error.reason);
+      const newer = isKeyFault ? await this.#source.newerKeys() : null;
+      if (newer === null) throw error;
+      return this.#verified(token, clientId, issuer, newer.set);
+    });
+    const said = verified['nonce'];
+    if (said !== nonce && !(isRefresh && said === undefined)) {
+      throw tokenProblem('id_token', 'nonce', 'its "nonce" is not that of the login');
+    }
+    return Object.fromEntries(Object.entries(verified).filter(([name]) => !PROTOCOL.includes(name)));
+  }
+
+  /** Until other ones are fetched. */
+  #readable(set: JSONWebKeySet): JWTVerifyGetKey {
+    if (this.#used?.set !== set) this.#used = { set, keys: createLocalJWKSet(set) };
+    return this.#used.keys;
+  }
+
+  async #verified(token: string, clientId: string, issuer: string, keys: JSONWebKeySet): Promise<JsonObject> {
+    const { payload, protectedHeader } = await jwtVerify(token, this.#readable(keys), {
+      audience: clientId,
+      algorithms: [...SIGNING_ALGORITHMS],
+      requiredClaims: ['exp', 'iat', 'sub', 'tid'],
+      currentDate: new Date(this.#clock.nowMs()),
+      clockTolerance: CLOCK_TOLERANCE_SECONDS,
+    }).catch((error: unknown) => {
+      throw tokenFault(error);
+    });
+    const tenant = String(payload['tid']);
+    const expected = issuer.replace('{tenantid}', tenant);
+    const key = keys.keys.find(({ kid }) => kid === protectedHeader.kid) as { readonly issuer?: unknown } | undefined;
+    const limited = key?.issuer === undefined ? issuer : key.issuer;
+    const limit = typeof limited === 'string' ? limited.replace('{tenantid}', tenant) : null;
+    if (!TENANT.test(tenant) || payload.iss !== expected || limit !== expected) {
+      throw tokenProblem('id_token', 'issuer', '"iss" is not that of its tenant ("tid")');
+    }
+    return exactClaims(token);
+  }
+}
+
+function tokenFault(error: unknown): LoginProblem {
+  const { code = '', claim = '' } = error as { readonly code?: string; readonly claim?: string };
+  if (code === 'ERR_JWKS_NO_MATCHING_KEY') return tokenProblem('id_token', 'key', 'no key of the provider matches');
+  if (code === 'ERR_JWS_SIGNATURE_VERIFICATION_FAILED') return tokenProblem('id_token', 'signature', 'it is forged');
+  if (code === 'ERR_JWT_EXPIRED') return tokenProblem('id_token', 'expired', 'it has expired');
+  if (claim === 'aud') return tokenProblem('id_token', 'audience', '"aud" is not this client');
+  return tokenProblem('id_token', 'malformed', 'it is not a valid token');
 }

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { LoginProblem } from '../login/provider/login-problem.ts';
-import { ProviderApi } from './provider-api.ts';
-import { requestTokens } from './token-request.ts';
+import { requestTokens } from './oauth-client.ts';
+import { ProviderApi } from './provider-definition.ts';
 
 const TOKEN_URL = 'https://provider.example/token';
 

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { LoginProblem } from '../login/provider/login-problem.ts';
-import { fetchedTenantIssuer } from '../login/provider/tenant-issuer.ts';
-import { TenantTokens } from './tenant-tokens.ts';
+import { fetchedTenantIssuer } from '../login/provider/providers.ts';
+import { TenantTokens } from './oauth-client.ts';
 
 const BASE = 'https://login.example/common';
 const TENANT = '11111111-2222-4333-8444-555555555555';

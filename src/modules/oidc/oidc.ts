@@ -1,20 +1,124 @@
 import Type from 'typebox';
+import type { JsonObject } from '../../lib/json.ts';
 import { secret } from '../../lib/schema/annotations.ts';
 import { bodyProblem } from '../../lib/schema/decode-body.ts';
 import type { FieldProblem } from '../../lib/schema/field-problem.ts';
+import type { AcceptedForm, AgentForm } from '../contract/agent-form.ts';
 import type { Refusal } from '../contract/decides.ts';
 import { type CheckContext, defineModule, enabledField } from '../contract/module.ts';
+import { ownIssuerOf } from '../contract/own-issuer.ts';
 import type { Preparation, PreparePorts } from '../contract/prepare.ts';
-import { checkIssuer } from '../login/check-issuer.ts';
+import { checkIssuer } from '../login/issuer-problem.ts';
 import { login } from '../login/login.ts';
+import { askedParameters } from '../login/login-client.ts';
 import { LOGIN_REASONS, type LoginConfig, LoginOnRoute } from '../login/login-on-route.ts';
-import { askedParameters } from '../login/login-parameters.ts';
 import { OpenIdLogin } from '../login/openid/openid-login.ts';
 import type { LoginSettings } from '../login/settings.ts';
-import { acceptOidcForm, oidcAgentForm } from './agent-form.ts';
-import { loginParameters } from './login-parameters.ts';
-import { OidcRuntime } from './oidc-runtime.ts';
-import { type ConfiguredClient, routeClient } from './route-client.ts';
+import { type ConfiguredClient, OidcRuntime, routeClient } from './oidc-runtime.ts';
+
+/** The fields are those of the module's configuration. */
+const oidcAgentForm: AgentForm = {
+  order: 1,
+  key: 'oidc',
+  shape: 'map',
+  protocols: ['https'],
+  tlsReason: 'login requires TLS',
+  helpExample: '--oidc-issuer https://accounts.example.com --oidc-client-id my-app --oidc-client-secret @secret',
+  fields: [
+    {
+      name: 'issuer',
+      example: 'https://accounts.example.com',
+      isNeeded: true,
+      flag: { name: 'oidc-issuer', hint: 'URL', description: 'Require a login at this OpenID provider.' },
+    },
+    {
+      name: 'client_id',
+      example: 'my-app',
+      isNeeded: true,
+      flag: { name: 'oidc-client-id', hint: 'ID', description: 'Client ID at the provider.' },
+    },
+    {
+      name: 'client_secret',
+      example: '"…"',
+      flag: {
+        name: 'oidc-client-secret',
+        hint: 'SECRET',
+        description: 'Client secret at the provider.',
+      },
+    },
+    {
+      name: 'scopes',
+      example: 'openid, email',
+      flag: { name: 'oidc-scope', hint: 'SCOPE', description: 'Scope to request from the provider.' },
+    },
+    { name: 'options_passthrough', example: 'true' },
+    { name: 'cookie_prefix', example: '"…"' },
+    { name: 'inactivity_timeout', example: '1h', unit: 'seconds' },
+    { name: 'maximum_duration', example: '24h', unit: 'seconds' },
+  ],
+  bare: {
+    key: 'login',
+    flag: { name: 'login', hint: '', description: "Require a login at the server's own identity host." },
+    summary: "login at the server's identity host",
+  },
+  summary: ['login at {issuer}'],
+};
+
+/** Without a provider, people log in at the server's own: the agent does not know its name. */
+function acceptOidcForm(
+  form: JsonObject,
+  _endpointId: string,
+  settings: object,
+): AcceptedForm | { readonly problem: string } {
+  const own = ownIssuerOf(settings);
+  const { issuer, client_id: clientId, client_secret: clientSecret } = form;
+  if (issuer === '' && clientId === '' && clientSecret === '') {
+    if (own !== null) return { config: { ...form, issuer: own }, records: [] };
+    return { problem: 'the server has no identity host (setting identity_host): name an issuer and a client_id' };
+  }
+  const missing = ['issuer', ...(issuer === own ? [] : ['client_id'])].filter((name) => form[name] === '');
+  return missing.length > 0 ? { problem: `${missing.join(' and ')} must be given` } : { config: form, records: [] };
+}
+
+const WORD = '^[\\x21\\x23-\\x5B\\x5D-\\x7E]+$';
+
+/** OpenID Connect Core 1.0 §3.1.2.1, and one of Google's. */
+const loginParameters = Type.Object(
+  {
+    prompt: Type.String({
+      default: '',
+      maxLength: 64,
+      pattern: '^(login|consent|select_account)( (login|consent|select_account)){0,2}$',
+      description:
+        'What the provider shows even if it knows the browser: "login", "consent", "select_account", or several of them separated by spaces. "": the provider decides.',
+    }),
+    max_age: Type.Integer({
+      default: 0,
+      minimum: 0,
+      maximum: 4_294_967_295,
+      description:
+        'The person must have entered their credentials at most this many seconds before the login, which the ID token must confirm ("auth_time"). 0: at any time.',
+    }),
+    acr_values: Type.Array(Type.String({ minLength: 1, maxLength: 256, pattern: WORD }), {
+      default: [],
+      maxItems: 10,
+      description:
+        'Authentication methods to ask for, the preferred one first. The provider may use another one and names it in the claim "acr".',
+    }),
+    access_type: Type.String({
+      default: '',
+      maxLength: 16,
+      pattern: '^(online|offline)$',
+      description: 'For Google: "offline" asks for a refresh token. "": not sent.',
+    }),
+  },
+  {
+    // Absent unless it is sent: the interface's table of fields does not have it.
+    default: undefined,
+    description:
+      'Parameters of the login request. A login that did not ask for them does not count on this route: the person logs in again.',
+  },
+);
 
 const MAX_UINT32 = 4_294_967_295;
 

@@ -3,10 +3,8 @@ import { before, suite, test } from 'node:test';
 import fc from 'fast-check';
 import { pathProblem } from '../../lib/http/path-problem.ts';
 import { loadPatternEngine } from '../../lib/text/linear-pattern.ts';
-import { loopProblems } from '../redirect/loop-problems.ts';
-import { ruleProblems } from './check-rules.ts';
-import type { PathRule } from './path-rule.ts';
-import { PathRules } from './path-rules.ts';
+import { loopProblems } from '../redirect/redirect.ts';
+import { type PathRule, PathRules, ruleProblems } from './path-rules.ts';
 
 before(() => loadPatternEngine());
 

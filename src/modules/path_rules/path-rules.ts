@@ -1,9 +1,93 @@
+import type { TProperties } from 'typebox';
+import Type from 'typebox';
+import { isAuthority } from '../../lib/http/is-authority.ts';
 import { matchKey } from '../../lib/http/match-key.ts';
-import { pathProblem } from '../../lib/http/path-problem.ts';
+import { isVisibleAscii, pathProblem } from '../../lib/http/path-problem.ts';
+import type { FieldProblem } from '../../lib/schema/field-problem.ts';
 import { compilePattern } from '../../lib/text/linear-pattern.ts';
-import { maxTextLength } from '../../lib/text/pattern-budget.ts';
-import { type Destination, expand, expandQuery, parseDestination } from './destination.ts';
-import type { PathRule } from './path-rule.ts';
+import { areTooLargeTogether, isTooLarge, maxTextLength } from '../../lib/text/pattern-budget.ts';
+
+/** Texts, and numbers of groups between them. */
+type Template = readonly (string | number)[];
+
+/** Where a rule leads: `to`, parsed once. */
+interface Destination {
+  /** Scheme, host and port that are written in `to`; null: this site. No capture is ever part of it. */
+  readonly origin: string | null;
+  readonly path: Template;
+  /** Null: that of the request. */
+  readonly query: Template | null;
+  /** With its "#"; empty: none. */
+  readonly fragment: string;
+}
+
+const ORIGIN = /^(https?:\/\/)([^/?#\\]*)/;
+const REFERENCE = /\$(\$|\d{1,2})?/g;
+const ESCAPED_IN_QUERY = /[^A-Za-z0-9\-._~%/]/g;
+
+/** `mayLeave`: to another site, or to a place in a page. */
+function parseDestination(
+  to: string,
+  { mayLeave, groupCount }: { readonly mayLeave: boolean; readonly groupCount: number },
+): Destination | { readonly problem: string } {
+  const named = mayLeave ? ORIGIN.exec(to) : null;
+  const rest = to.slice(named?.[0].length ?? 0);
+  if (named !== null && !isAuthority(named[2] ?? ''))
+    return { problem: 'must name a host after "//", without a user name and without "$"' };
+  if (!rest.startsWith('/'))
+    return { problem: rest === to ? startProblem(mayLeave) : 'must have a "/" after the host' };
+  const [, path = '', query, fragment = ''] = /^([^?#]*)(?:\?([^#]*))?(#.*)?$/s.exec(rest) ?? [];
+  if (fragment !== '' && !mayLeave) return { problem: 'must not have a fragment: upstreams get none' };
+  const parsed = { path: parseTemplate(path), query: query === undefined ? null : parseTemplate(query) };
+  for (const template of [parsed.path, parsed.query ?? []]) {
+    const problem = template.map((part) => referenceProblem(part, groupCount)).find((each) => each !== null);
+    if (problem !== undefined) return { problem };
+  }
+  const sample = expand(parsed.path, SAMPLE);
+  const problem = pathProblem(`${sample}?${query ?? ''}`, sample);
+  if (problem !== null) return { problem: `can lead nowhere: ${problem}` };
+  if (!isVisibleAscii(fragment) || fragment.includes('\\')) return { problem: 'has a fragment that must be escaped' };
+  const origin = named === null ? null : named[0].toLowerCase();
+  return { origin, ...parsed, fragment };
+}
+
+function startProblem(mayLeave: boolean): string {
+  return `must start with "/"${mayLeave ? ', or with "https://" or "http://", a host and "/"' : ''}`;
+}
+
+function parseTemplate(text: string): Template {
+  const parts: (string | number)[] = [];
+  let at = 0;
+  for (const { 0: whole, 1: name, index } of text.matchAll(REFERENCE)) {
+    parts.push(text.slice(at, index), name === '$' ? '$' : name === undefined ? Number.NaN : Number(name));
+    at = index + whole.length;
+  }
+  return [...parts, text.slice(at)];
+}
+
+function referenceProblem(part: string | number, groupCount: number): string | null {
+  if (typeof part === 'string' || part <= groupCount) return null;
+  if (Number.isNaN(part)) return 'has a "$" without a number: write "$$" for a dollar sign';
+  if (groupCount < 0) return `has "$${part}", which only regular expressions can fill: write "$$" for a dollar sign`;
+  return `has "$${part}", but the regular expression has ${groupCount} groups`;
+}
+
+type Groups = readonly (string | undefined)[];
+
+/** For every group, to try a template without a request. */
+export const SAMPLE: Groups = Array.from({ length: 100 }, () => 'x');
+
+export function expand(template: Template, groups: Groups): string {
+  return template.map((part) => (typeof part === 'string' ? part : (groups[part] ?? ''))).join('');
+}
+
+/** A group stays one value: its "&" and "=" would be read as others. */
+function expandQuery(template: Template, groups: Groups): string {
+  return expand(
+    template,
+    groups.map((group) => group?.replaceAll(ESCAPED_IN_QUERY, (character) => encodeURIComponent(character))),
+  );
+}
 
 /** A group may be used more than once. */
 const MAX_RESULT_LENGTH = 8_192;
@@ -91,7 +175,7 @@ function withMark(query: string): string {
 }
 
 /** The field is the one with the problem. */
-export function compileRule(
+function compileRule(
   { match_type: type, match, to }: PathRule,
   mayLeave: boolean,
 ): CompiledRule | { readonly field: 'match' | 'to'; readonly problem: string } {
@@ -152,4 +236,66 @@ function rawLength(path: string, keyLength: number): number {
     at += isEscape ? 3 : 1;
   }
   return at;
+}
+
+const MATCH_TYPES = ['exact_path', 'path_prefix', 'regex'] as const;
+const MAX_RULES = 50;
+const MAX_LENGTH = 1_024;
+
+/** A rule as it is stored. */
+export interface PathRule {
+  readonly match_type: (typeof MATCH_TYPES)[number];
+  readonly match: string;
+  readonly to: string;
+}
+
+/** The first of the rules, which all read paths; null: there is none. */
+export function firstRule([first]: readonly PathRule[]): string | null {
+  return first === undefined ? null : `rules[0] ${first.match_type} ${first.match}`;
+}
+
+/** The rules of a module; `destination` describes `to`. */
+export function rulesField<Fields extends TProperties>(what: string, destination: string, fields: Fields) {
+  const properties = {
+    match_type: Type.Enum([...MATCH_TYPES], {
+      description:
+        'How "match" is compared with the path: exact_path with the whole path, path_prefix with its start, regex as a regular expression in the syntax of RE2.',
+    }),
+    match: Type.String({
+      minLength: 1,
+      maxLength: MAX_LENGTH,
+      description: 'A path such as "/old/", or a regular expression such as "^/users/([0-9]+)$".',
+    }),
+    to: Type.String({
+      minLength: 1,
+      maxLength: MAX_LENGTH,
+      description: `${destination} What follows a prefix is kept. "$1" stands for the first group of a regular expression, and "$$" for a dollar sign. The query of the request is kept unless "to" has one.`,
+    }),
+    ...fields,
+  };
+  return Type.Array(Type.Object(properties, { additionalProperties: false }), {
+    minItems: 1,
+    maxItems: MAX_RULES,
+    description: `${what}: 1 to ${MAX_RULES}. The first rule that matches decides.`,
+  });
+}
+
+const TOO_LARGE: FieldProblem = {
+  path: '/rules',
+  message: 'has regular expressions that are too large together: use fewer or simpler ones',
+};
+
+/** The problems of rules as they were sent. */
+export function ruleProblems(rules: readonly PathRule[], mayLeave: boolean): readonly FieldProblem[] {
+  const patterns = rules.filter(({ match_type: type }) => type === 'regex');
+  if (areTooLargeTogether(patterns.map(({ match }) => match))) return [TOO_LARGE];
+  const problems: FieldProblem[] = [];
+  let total = 0;
+  for (const [at, rule] of rules.entries()) {
+    const compiled = compileRule(rule, mayLeave);
+    if ('problem' in compiled) problems.push({ path: `/rules/${at}/${compiled.field}`, message: compiled.problem });
+    else total += compiled.size;
+  }
+  if (isTooLarge(total)) problems.push(TOO_LARGE);
+  return problems;
 }

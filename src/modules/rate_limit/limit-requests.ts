@@ -1,12 +1,10 @@
-import type { DecidingRule, LaterDecision, Pass, Refusal, Verdict } from '../contract/decides.ts';
+import type { DecidingRule, LaterDecision, Pass, Refusal, TrafficRequest, Verdict } from '../contract/decides.ts';
+import type { ModuleRuntime, RuntimePorts } from '../contract/keeps-state.ts';
 import type { PreparePorts } from '../contract/prepare.ts';
 import type { PreparedModule } from '../contract/prepared-module.ts';
-import type { TrafficRequest } from '../contract/traffic-request.ts';
 import { rateLimitErrors } from './errors.ts';
-import { type LimitKey, limitKey } from './limit-key.ts';
-import type { Exceeded, LimitTable, Rate } from './limit-table.ts';
-import { complete, type Limit, type RateLimitConfig } from './rate-limit-config.ts';
-import type { RateLimitRuntime } from './rate-limit-runtime.ts';
+import { type Exceeded, LimitTable, type Rate } from './limit-table.ts';
+import { complete, type Limit, type LimitKey, limitKey, type RateLimitConfig } from './rate-limit-config.ts';
 
 const CODE = 'ERR_POSTERN_TOO_MANY_REQUESTS';
 const PASS: Pass = { isPass: true, reason: 'within_limits' };
@@ -125,4 +123,30 @@ function verdictOn({ at, waitMs }: Exceeded, { limits, policies, isEnforced }: L
     details: { limit: name, key },
   };
   return refusal;
+}
+
+/** The state of the module in one thread: the table is that of the node. */
+export class RateLimitRuntime implements ModuleRuntime {
+  readonly table: LimitTable;
+  readonly exceeded: (outcome: 'refused' | 'would_refuse') => void;
+
+  private constructor(ports: RuntimePorts) {
+    const full = ports.counter({
+      name: 'postern_rate_limit_full_total',
+      help: 'Requests whose key found no free place in the table of rate limits: another key, which had used less than half of its limit, was forgotten, or the key shares a limit with others that have no place.',
+      label: 'effect',
+    });
+    this.table = new LimitTable(ports.nodeMemory(), full);
+    this.exceeded = ports.counter({
+      name: 'postern_rate_limit_exceeded_total',
+      help: 'Requests beyond a rate limit: refused, or let pass by a rehearsal (would_refuse).',
+      label: 'outcome',
+    });
+  }
+
+  static async open(ports: RuntimePorts): Promise<RateLimitRuntime> {
+    return new RateLimitRuntime(ports);
+  }
+
+  async close(): Promise<void> {}
 }

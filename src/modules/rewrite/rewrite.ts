@@ -1,11 +1,38 @@
 import Type from 'typebox';
 import { loadPatternEngine } from '../../lib/text/linear-pattern.ts';
+import type { Refusal, TrafficRequest } from '../contract/decides.ts';
 import { defineModule, enabledField } from '../contract/module.ts';
-import { ruleProblems } from '../path_rules/check-rules.ts';
-import { firstRule, rulesField } from '../path_rules/path-rule.ts';
+import type { PreparedModule, RequestTransform } from '../contract/prepared-module.ts';
+import { firstRule, type PathRule, PathRules, ruleProblems, rulesField } from '../path_rules/path-rules.ts';
 import { ruleAgent } from '../path_rules/rule-agent.ts';
 import { rewriteErrors } from './errors.ts';
-import { rewritePaths } from './rewrite-paths.ts';
+
+const PREFIX_HEADER = 'x-forwarded-prefix';
+
+/** The visitor may have sent one, also in trailers. */
+const WITHOUT_PREFIX: RequestTransform = { remove: [PREFIX_HEADER] };
+
+const REFUSED: Refusal = {
+  status: 400,
+  code: 'ERR_POSTERN_REWRITE_REFUSED',
+  message: 'This address leads to a path that this site does not forward. Check its spelling.',
+  reason: 'result',
+};
+
+/** The first rule that matches changes the path. The edge checks what it leads to. */
+function rewritePaths(rules: readonly PathRule[]): Pick<PreparedModule, 'transformRequest'> {
+  const compiled = new PathRules(rules, false);
+  return {
+    transformRequest: (request: TrafficRequest): RequestTransform => {
+      const found = compiled.find(request);
+      if (found === null) return WITHOUT_PREFIX;
+      if (!found.isValid) return { refusal: REFUSED };
+      const { path, target } = found;
+      const prefix = request.path.endsWith(path) ? request.path.slice(0, -path.length) : '';
+      return { target, remove: [PREFIX_HEADER], ...(prefix !== '' && { set: [PREFIX_HEADER, prefix] }) };
+    },
+  };
+}
 
 /** Changes the path that the upstream gets. */
 export const rewrite = defineModule({

@@ -1,12 +1,72 @@
-import Type, { type Static } from 'typebox';
+import type { Static } from 'typebox';
+import Type from 'typebox';
 import { bodyProblem } from '../../lib/schema/decode-body.ts';
 import type { FieldProblem } from '../../lib/schema/field-problem.ts';
-import { compilePattern, loadPatternEngine } from '../../lib/text/linear-pattern.ts';
-import { areTooLargeTogether, isTooLarge } from '../../lib/text/pattern-budget.ts';
+import { compilePattern, type LinearPattern, loadPatternEngine } from '../../lib/text/linear-pattern.ts';
+import { areTooLargeTogether, isTooLarge, maxTextLength } from '../../lib/text/pattern-budget.ts';
+import type { AgentForm } from '../contract/agent-form.ts';
+import type { Pass, Refusal, TrafficRequest, Verdict } from '../contract/decides.ts';
 import { defineModule, enabledField } from '../contract/module.ts';
-import { userAgentFilterAgentForm } from './agent-form.ts';
+import type { PreparedModule } from '../contract/prepared-module.ts';
 import { userAgentFilterErrors } from './errors.ts';
-import { filterUserAgents } from './filter-user-agents.ts';
+
+const userAgentFilterAgentForm: AgentForm = {
+  order: 8,
+  key: 'user_agent_filter',
+  shape: 'map',
+  protocols: ['https', 'http'],
+  fields: [
+    {
+      name: 'allow',
+      example: '["(?i)firefox"]',
+      isRepeated: true,
+      flag: {
+        name: 'ua-filter-allow',
+        hint: 'PATTERN',
+        description: 'Allow user agents that match, whatever is denied.',
+      },
+    },
+    {
+      name: 'deny',
+      example: '["(?i)bot"]',
+      isRepeated: true,
+      flag: { name: 'ua-filter-deny', hint: 'PATTERN', description: 'Refuse user agents that match.' },
+    },
+  ],
+  // It would look like a protection and be hardly one.
+  whenEmpty: 'user_agent_filter has no patterns: write allow or deny, or remove it',
+  summary: ['user agents allow {allow}', 'user agents deny {deny}'],
+};
+
+const PASS: Pass = { isPass: true, reason: 'user_agent' };
+const REFUSED: Refusal = {
+  status: 403,
+  code: 'ERR_POSTERN_USER_AGENT_NOT_ALLOWED',
+  message: 'This site does not accept requests of this program. If you need access, contact the operator of this site.',
+  reason: 'user_agent',
+};
+
+/** Allowed if a pattern of `allow` matches, or none of `deny` does. Only the first User-Agent counts. */
+function filterUserAgents(lists: {
+  readonly allow: readonly string[];
+  readonly deny: readonly string[];
+}): Pick<PreparedModule, 'judge'> {
+  const [allow, deny] = [lists.allow.map(compiled), lists.deny.map(compiled)];
+  const maxLength = maxTextLength([...allow, ...deny].reduce((total, { size }) => total + size, 0));
+  const judge = (request: TrafficRequest): Verdict => {
+    const agent = request.header('user-agent') ?? '';
+    if (agent.length > maxLength) return REFUSED;
+    if (allow.some((pattern) => pattern.test(agent))) return PASS;
+    return agent === '' || deny.some((pattern) => pattern.test(agent)) ? REFUSED : PASS;
+  };
+  return { judge };
+}
+
+function compiled(source: string): LinearPattern {
+  const pattern = compilePattern(source);
+  if ('problem' in pattern) throw new Error(`the pattern ${source} ${pattern.problem}`);
+  return pattern;
+}
 
 const MAX_PATTERNS = 20;
 const MAX_PATTERN_LENGTH = 512;

@@ -1,6 +1,5 @@
 import { reportBug } from '../../lib/bug-report.ts';
-import { revisionOf } from '../../store/revision-of.ts';
-import type { Change, LoginChange, Store } from '../../store/store.ts';
+import { type Change, type LoginChange, revisionOf, type Store } from '../../store/store.ts';
 import type { FeedFollower, PeerLinks } from '../links/peer-links.ts';
 import { MAX_NEWS_CHARACTERS, NEWS_EVERY_MS, NEWS_FEED, type News, type NewsLine, sealNews } from './news.ts';
 

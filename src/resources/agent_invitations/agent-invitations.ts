@@ -5,7 +5,7 @@ import { isWildcardHost, parseListenAddress } from '../../lib/net/listen-address
 import { bodyProblem } from '../../lib/schema/decode-body.ts';
 import type { FieldProblem } from '../../lib/schema/field-problem.ts';
 import { hashToken } from '../../lib/text/token-hash.ts';
-import type { RecordReader } from '../../replica/record-reader.ts';
+import type { RecordReader } from '../../replica/record-table.ts';
 import type { RecordKey, StoredRecord } from '../../store/store.ts';
 import { aclField, aclRuleProblem } from '../credentials/credentials.ts';
 import { coversScope, type Principal } from '../operation.ts';

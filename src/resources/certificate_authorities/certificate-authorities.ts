@@ -9,19 +9,22 @@ import { listsInPem } from '../../lib/pki/revocation-list/read-lists.ts';
 import type { RevocationList } from '../../lib/pki/revocation-list/revocation-list.ts';
 import { bodyProblem } from '../../lib/schema/decode-body.ts';
 import type { FieldProblem } from '../../lib/schema/field-problem.ts';
-import type { RecordReader } from '../../replica/record-reader.ts';
+import type { RecordReader } from '../../replica/record-table.ts';
 import {
   CRL_FETCH_KIND,
   CRL_KIND,
   CRL_MODES,
+  CRL_STATUSES,
   type CrlMode,
   crlFetchId,
   crlId,
+  crlStatus,
   crlUrlOf,
+  hasIssuerName,
+  isIssuedBy,
+  NO_CRL_SIGN,
 } from '../../revocation/authority-crl.ts';
-import { CRL_STATUSES, crlStatus } from '../../revocation/crl-status.ts';
 import { stateFor } from '../../revocation/fetch-state.ts';
-import { hasIssuerName, isIssuedBy, NO_CRL_SIGN } from '../../revocation/verified-lists.ts';
 import type { StoredRecord } from '../../store/store.ts';
 import type { ReadingPorts, SharedPorts } from '../ports.ts';
 import { type Creation, defineResource, describedFields, type LiveFields, timestamp } from '../resource.ts';

@@ -3,7 +3,7 @@ import type { TProperties } from 'typebox';
 import Type from 'typebox';
 import type { JsonObject } from '../../lib/json.ts';
 import { reference, refSchema } from '../../lib/schema/annotations.ts';
-import type { RecordReader } from '../../replica/record-reader.ts';
+import type { RecordReader } from '../../replica/record-table.ts';
 import type { StoredRecord } from '../../store/store.ts';
 import { notOnline } from '../errors.ts';
 import { liveReads } from '../live-operations.ts';

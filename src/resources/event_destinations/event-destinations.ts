@@ -4,7 +4,7 @@ import Type from 'typebox';
 import { destinationKinds } from '../../events/destinations/registry.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import type { FieldProblem } from '../../lib/schema/field-problem.ts';
-import type { RecordReader } from '../../replica/record-reader.ts';
+import type { RecordReader } from '../../replica/record-table.ts';
 import type { Store, StoredRecord } from '../../store/store.ts';
 import { resourceErrors } from '../errors.ts';
 import { unreadableType } from '../event_types/event-types.ts';

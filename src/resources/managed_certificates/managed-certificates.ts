@@ -3,7 +3,7 @@ import type { CertificateEventType } from '../../acme/orders/open-order.ts';
 import { MANAGED_CERTIFICATE, type ManagedCertificateDoc, managedStatus } from '../../acme/records.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import { refSchema } from '../../lib/schema/annotations.ts';
-import type { RecordReader } from '../../replica/record-reader.ts';
+import type { RecordReader } from '../../replica/record-table.ts';
 import type { OutboxEvent, StoredRecord } from '../../store/store.ts';
 import { notOnline } from '../errors.ts';
 import { type LiveEventPorts, liveEvent, liveReads } from '../live-operations.ts';

@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { OIDC_CLIENT_KIND } from '../../identity/people/people-records.ts';
+import { OIDC_CLIENT_KIND } from '../../identity/people-records.ts';
 import { bodyProblem } from '../../lib/schema/decode-body.ts';
 import type { FieldProblem } from '../../lib/schema/field-problem.ts';
 import { hashToken } from '../../lib/text/token-hash.ts';

@@ -1,11 +1,5 @@
 import Type from 'typebox';
-import {
-  PASSKEY_KIND,
-  PASSKEY_USE_KIND,
-  passkeyOf,
-  USER_ACCOUNT_KIND,
-  useId,
-} from '../../identity/people/people-records.ts';
+import { PASSKEY_KIND, PASSKEY_USE_KIND, passkeyOf, USER_ACCOUNT_KIND, useId } from '../../identity/people-records.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import { reference, refSchema } from '../../lib/schema/annotations.ts';
 import type { OutboxEvent, RecordKey, StoredRecord } from '../../store/store.ts';

@@ -1,14 +1,16 @@
 import Type from 'typebox';
-import type { PersonalMail } from '../../identity/contracts/identity-mail.ts';
-import { formerHashes, type NewInvitation, newInvitation } from '../../identity/people/invitation-put.ts';
+import type { PersonalMail } from '../../identity/contracts.ts';
 import {
   accountOf,
+  formerHashes,
   invitationId,
+  type NewInvitation,
+  newInvitation,
   USER_ACCOUNT_KIND,
   USER_INVITATION_KIND,
-} from '../../identity/people/people-records.ts';
+} from '../../identity/people-records.ts';
 import { rfc3339 } from '../../lib/clock.ts';
-import type { RecordReader } from '../../replica/record-reader.ts';
+import type { RecordReader } from '../../replica/record-table.ts';
 import type { EndedPerson } from '../../store/identity-store.ts';
 import type { RecordKey, Store, StoredRecord } from '../../store/store.ts';
 import { CONSOLE_SESSION_KIND, sessionOf } from '../console-session-record.ts';

@@ -1,19 +1,19 @@
 import type { Static } from 'typebox';
 import Type from 'typebox';
-import { newInvitation } from '../../identity/people/invitation-put.ts';
 import {
   accountClaims,
   emailKey,
   type Invitation,
   invitationOf,
   lastLoginOf,
+  newInvitation,
   PASSKEY_KIND,
   PASSKEY_USE_KIND,
   USER_ACCOUNT_KIND,
   USER_ACCOUNT_USE_KIND,
   USER_INVITATION_KIND,
   useId,
-} from '../../identity/people/people-records.ts';
+} from '../../identity/people-records.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import { bodyProblem } from '../../lib/schema/decode-body.ts';
 import type { FieldProblem } from '../../lib/schema/field-problem.ts';

@@ -5,26 +5,25 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import { storeErrors } from '../errors.ts';
-import { syncDirectory } from '../key-file.ts';
 import { createKeyring, sealedKeyId } from '../keyring.ts';
-import { keyLocation, readKeys, verifyKeyCheck } from '../load-keyring.ts';
-import type { OfflineDatabase, RunProgram } from '../offline/offline-database.ts';
-import { openOfflineDatabase } from '../offline/open-offline-database.ts';
-import type { StoreLocation } from '../offline/store-location.ts';
-import { readRevision } from '../sql/commits/revision-rows.ts';
-import { readMeta } from '../sql/schema/meta-rows.ts';
-import { schemaVersion } from '../sql/schema/migrate.ts';
+import { type OfflineDatabase, openOfflineDatabase, type RunProgram, type StoreLocation } from '../offline-database.ts';
+import { keyLocation, readKeys, syncDirectory, verifyKeyCheck } from '../secret-key.ts';
+import { readRevision } from '../sql/records/record-rows.ts';
+import { readMeta, schemaVersion } from '../sql/schema/migrate.ts';
 import type { Table } from '../sql/schema/schema.ts';
-import { backedUpTables, primaryKeyOf, readTablePage } from '../sql/schema/table-rows.ts';
-import type { SqlValue } from '../sql/statements/statement.ts';
+import type { SqlValue } from '../sql/statement.ts';
 import {
   BACKUP_FORMAT,
   BACKUP_FORMAT_VERSION,
   type BackupHeader,
   type BackupTrailer,
+  backedUpTables,
   backupSchema,
+  primaryKeyOf,
+  readTablePage,
+  type WrappedKeys,
+  wrapKeys,
 } from './backup-format.ts';
-import { type WrappedKeys, wrapKeys } from './wrapped-keys.ts';
 
 export interface BackupOptions {
   readonly source: StoreLocation;

@@ -1,22 +1,18 @@
 import type { Clock } from '../../lib/clock.ts';
 import { makeDataDirectory } from '../data-directory.ts';
 import { History } from '../history.ts';
-import { type CommitMark, provePosition, readCommit, refuseOtherStore } from '../sql/commits/commit-rows.ts';
+import { type CommitMark, provePosition, readCommit, refuseOtherStore } from '../sql/commit-rows.ts';
 import { createSqlStore } from '../sql/create-sql-store.ts';
 import { initialize } from '../sql/schema/initialize.ts';
 import { schemaVersion } from '../sql/schema/migrate.ts';
 import type { Store } from '../store.ts';
 import { StoreHealthMonitor } from '../store-health.ts';
-import { createPool, createUrgentPool } from './client-config.ts';
-import { CurrentServer } from './current-server.ts';
+import { CurrentServer, refuseStandby, ServerSurvey } from './current-server.ts';
 import { inTransaction, READ_VIEW } from './postgres-connection.ts';
 import { createPostgresEngine, PREPARE } from './postgres-engine.ts';
-import { refuseOldNodes } from './refuse-old-nodes.ts';
-import { refuseStandby } from './refuse-standby.ts';
 import { RevisionWatch } from './revision-watch.ts';
-import { readSchemaNames, TAKE_MIGRATION_LOCK } from './schema-names.ts';
-import type { ServerPool } from './server-pool.ts';
-import { ServerSurvey } from './server-survey.ts';
+import { readSchemaNames, refuseOldNodes, TAKE_MIGRATION_LOCK } from './schema-locks.ts';
+import { createPool, createUrgentPool, type ServerPool } from './server-pool.ts';
 
 export interface OpenPostgresStoreOptions {
   /** `postgres://…`; the tables are created in the first schema of the connection's search_path. */

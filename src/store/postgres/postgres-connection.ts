@@ -1,8 +1,23 @@
 import type pg from 'pg';
-import type { Program, Row, Statement } from '../sql/statements/statement.ts';
-import { numberPlaceholders } from './number-placeholders.ts';
+import type { Program, Row, Statement } from '../sql/statement.ts';
 import { fromPostgresError, isEndedIdle, isLostConnection, isUnanswered } from './postgres-error.ts';
 import { isReadOnly, type ServerPool } from './server-pool.ts';
+
+const numbered = new Map<string, string>();
+const MAX_CACHED_TEXTS = 1_000;
+
+/** `?` → `$1`, `$2`, …; the store's SQL contains no other question mark. */
+function numberPlaceholders(sql: string): string {
+  const known = numbered.get(sql);
+  if (known !== undefined) return known;
+  let count = 0;
+  const result = sql.replaceAll('?', () => {
+    count += 1;
+    return `$${count}`;
+  });
+  if (numbered.size < MAX_CACHED_TEXTS) numbered.set(sql, result);
+  return result;
+}
 
 /** Statements whose responses nobody has waited for. Each may insert 128 rows. */
 const MAX_BLIND = 16;

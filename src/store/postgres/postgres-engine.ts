@@ -1,22 +1,23 @@
 import { PosternError } from '../../lib/errors.ts';
 import { createGroupCommit, type JobOutcome } from '../group-commit.ts';
 import type { History } from '../history.ts';
-import { type CommitMark, provePosition } from '../sql/commits/commit-rows.ts';
-import { type GroupAnswers, runJobs } from '../sql/commits/run-jobs.ts';
+import { type CommitMark, provePosition } from '../sql/commit-rows.ts';
 import {
+  type GroupAnswers,
   type ProgramArgs,
   type ProgramName,
   type ProgramResult,
   type QueuedJob,
+  runJobs,
   startProgram,
 } from '../sql/programs.ts';
 import type { SqlEngine } from '../sql/sql-engine.ts';
-import { execute, type Program, statement } from '../sql/statements/statement.ts';
+import { execute, type Program, statement } from '../sql/statement.ts';
 import type { StoreSharing } from '../store.ts';
 import type { StoreHealthMonitor } from '../store-health.ts';
 import { inTransaction, isLostBeforeCommit, type PostgresConnection, READ_VIEW } from './postgres-connection.ts';
 import type { RevisionWatch } from './revision-watch.ts';
-import { loginChannelOf } from './schema-names.ts';
+import { loginChannelOf } from './schema-locks.ts';
 import type { ServerPool } from './server-pool.ts';
 
 export interface PostgresEngineOptions {

@@ -1,7 +1,7 @@
 import { messageOf } from '../../lib/error-text.ts';
 import { PosternError } from '../../lib/errors.ts';
 import { storeErrors } from '../errors.ts';
-import { readOnlyDatabase } from './refuse-standby.ts';
+import { readOnlyDatabase } from './current-server.ts';
 
 const DISK_FULL = '53100';
 /** Data and index corruption. */

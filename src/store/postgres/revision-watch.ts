@@ -1,11 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { currentSchema } from '../sql/schema/migrations.ts';
-import { clientConfig } from './client-config.ts';
-import type { CurrentServer } from './current-server.ts';
-import { loginChannelOf, TAKE_VERSION_LOCK, TRY_SERVER_LOCK } from './schema-names.ts';
-import { socketOf } from './server-pool.ts';
-import { refuseOtherServers, type ServerSurvey } from './server-survey.ts';
+import { type CurrentServer, refuseOtherServers, type ServerSurvey } from './current-server.ts';
+import { loginChannelOf, TAKE_VERSION_LOCK, TRY_SERVER_LOCK } from './schema-locks.ts';
+import { clientConfig, socketOf } from './server-pool.ts';
 
 export interface RevisionWatchOptions {
   readonly server: CurrentServer;

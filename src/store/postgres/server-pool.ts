@@ -2,16 +2,15 @@ import pg from 'pg';
 import { messageOf } from '../../lib/error-text.ts';
 import { PosternError } from '../../lib/errors.ts';
 import { storeErrors } from '../errors.ts';
-import { addressOf, type CurrentServer } from './current-server.ts';
+import { addressOf, CurrentServer, readOnlyDatabase, refuseOtherServers, STANDBY_PROBLEM } from './current-server.ts';
 import { fromPostgresError } from './postgres-error.ts';
-import { readOnlyDatabase, STANDBY_PROBLEM } from './refuse-standby.ts';
 
 const POOL_IS_BUSY = 'timeout exceeded when trying to connect';
 
 const servers = new WeakMap<pg.ClientBase, string>();
 
 /** The URL that the connection leads to. */
-export function serverOf(client: pg.ClientBase): string {
+function serverOf(client: pg.ClientBase): string {
   return servers.get(client) ?? '';
 }
 
@@ -94,4 +93,89 @@ function problemOf(error: unknown): string {
   if (isReadOnly(error)) return STANDBY_PROBLEM;
   const cause = error instanceof PosternError && error.cause instanceof Error ? error.cause : error;
   return messageOf(cause);
+}
+
+const CONNECT_TIMEOUT_MS = 5_000;
+/** Shorter when there is another server to try. */
+const CONNECT_TO_ONE_OF_SEVERAL_MS = 2_000;
+const STATEMENT_TIMEOUT_MS = 10_000;
+/** Shorter than the statement timeout, so that the message names the lock. */
+const LOCK_TIMEOUT_MS = 8_000;
+const IDLE_IN_TRANSACTION_TIMEOUT_MS = 15_000;
+/** Client-side timeout, for a server or network that does not respond at all. */
+const QUERY_TIMEOUT_MS = 15_000;
+const KEEP_ALIVE_DELAY_MS = 10_000;
+
+const INT8 = 20;
+
+/**
+ * A database with `synchronous_commit = off` responds before it has written: acknowledged writes could be lost.
+ * Stricter settings than `on` (`remote_apply`) are the operator's choice and stay.
+ */
+const WAIT_FOR_DISK =
+  "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'";
+
+/** Bounds every lock and connection, whichever side forgets the other. */
+export function clientConfig({ url, count }: Pick<CurrentServer, 'url' | 'count'>): pg.ClientConfig {
+  return {
+    connectionString: url,
+    application_name: 'postern',
+    connectionTimeoutMillis: count > 1 ? CONNECT_TO_ONE_OF_SEVERAL_MS : CONNECT_TIMEOUT_MS,
+    statement_timeout: STATEMENT_TIMEOUT_MS,
+    lock_timeout: LOCK_TIMEOUT_MS,
+    idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_TIMEOUT_MS,
+    query_timeout: QUERY_TIMEOUT_MS,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: KEEP_ALIVE_DELAY_MS,
+    types: {
+      // Revisions and milliseconds stay below 2^53; as strings they would compare wrongly.
+      getTypeParser: ((oid: number, format?: 'text' | 'binary') =>
+        oid === INT8 ? Number : pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser,
+    },
+  };
+}
+
+/**
+ * For renewals that are useless later: the server gives up before the client, which gives up before the next but one. A
+ * node that is frozen or cut off between a renewal and its commit must not keep its own row locked.
+ */
+const URGENT: pg.ClientConfig = {
+  // A new connection takes five round trips or more.
+  connectionTimeoutMillis: 2_500,
+  statement_timeout: 900,
+  lock_timeout: 800,
+  idle_in_transaction_session_timeout: 1_000,
+  query_timeout: 1_000,
+};
+
+/** One connection for this node's own lease, two for those of peers that cannot reach the database. */
+const URGENT_CONNECTIONS = 3;
+
+export function createUrgentPool(server: CurrentServer): ServerPool {
+  return createPool(server, URGENT_CONNECTIONS, URGENT);
+}
+
+/** `server` is shared by everything in this process that connects to the same database. */
+export function createPool(server: CurrentServer | string, max: number, config: pg.ClientConfig = {}): ServerPool {
+  const current = typeof server === 'string' ? new CurrentServer(server) : server;
+  // The pool waits for it; its types do not say so.
+  const onConnect = (client: pg.ClientBase): unknown => prepareSession(client, current);
+  const pool = new ServerPool(current, {
+    ...clientConfig(current),
+    ...config,
+    max,
+    pipeline: true,
+    onConnect,
+  } as pg.PoolConfig);
+  // The next query detects a lost connection, and idle ones are replaced. Without listeners these events would end the
+  // process: the pool's for idle clients, the client's own for those in use.
+  pool.on('error', () => {});
+  pool.on('connect', (client) => client.on('error', () => {}));
+  return pool;
+}
+
+async function prepareSession(client: pg.ClientBase, server: CurrentServer): Promise<void> {
+  // Sent together: a new connection has taken enough round trips already.
+  const checked = server.mustBeWritable ? refuseOtherServers(client, server, serverOf(client)) : null;
+  await Promise.all([client.query(WAIT_FOR_DISK), checked]);
 }

@@ -1,8 +1,7 @@
 import { mapInSlices } from '../../lib/async/map-in-slices.ts';
 import { type Clock, systemClock } from '../../lib/clock.ts';
 import { PosternError } from '../../lib/errors.ts';
-import type { Keyring } from '../keyring.ts';
-import { purposeSeals } from '../purpose-seals.ts';
+import { type Keyring, purposeSeals } from '../keyring.ts';
 import type {
   Change,
   CommitFollower,
@@ -13,23 +12,26 @@ import type {
   Store,
   WriteSet,
 } from '../store.ts';
-import { STORE_LANE } from '../store-lane.ts';
-import { notifyListeners, prepareFollowers } from './commits/notify-listeners.ts';
-import { ToldTogether } from './commits/told-together.ts';
-import { createDeliveryStore } from './deliveries/delivery-store.ts';
-import { createEventStore } from './events/event-store.ts';
-import { createHistoryStore } from './history/history-store.ts';
-import { createIdentityStore } from './identity/identity-store.ts';
+import { createDeliveryStore, createEventStore } from './deliveries/delivery-store.ts';
+import { createHistoryStore } from './history-store.ts';
+import { createIdentityStore } from './identity-store.ts';
+import { notifyListeners, prepareFollowers, ToldTogether } from './listeners.ts';
 import { createLoginStore } from './logins/login-store.ts';
-import { createNodeStore } from './nodes/node-store.ts';
-import { createPresenceStore } from './presence/presence-store.ts';
-import { IDEMPOTENCY_WINDOW_MS } from './records/idempotency-rows.ts';
-import { RecentSeals } from './sealing/recent-seals.ts';
-import { openRecord, sealInSlices, sealWriteSet } from './sealing/seal.ts';
-import { type AppliedChange, type ApplyResult, keyText } from './sealing/sealed-write-set.ts';
-import { isLargeWriteSet } from './sealing/write-set-lists.ts';
+import { createNodeStore, createPresenceStore } from './presence-store.ts';
+import { IDEMPOTENCY_WINDOW_MS } from './records/record-rows.ts';
+import {
+  type AppliedChange,
+  type ApplyResult,
+  isLargeWriteSet,
+  keyText,
+  openRecord,
+  RecentSeals,
+  STORE_LANE,
+  sealInSlices,
+  sealWriteSet,
+} from './seal.ts';
 import type { SqlEngine } from './sql-engine.ts';
-import type { TimeAt } from './statements/store-time.ts';
+import type { TimeAt } from './statement.ts';
 
 export interface SqlStoreOptions {
   readonly engine: SqlEngine;

@@ -1,14 +1,25 @@
-import { probeWrite, readCommit } from './commits/commit-rows.ts';
-import { readChangesSince, readRevision } from './commits/revision-rows.ts';
-import { claimLanes, readDueLanes, renewLanes, wakeLanes } from './deliveries/delivery-claims.ts';
-import { putDeliveries } from './deliveries/delivery-enqueue.ts';
+import {
+  addCommit,
+  type CommitMark,
+  probeWrite,
+  provePosition,
+  pruneCommits,
+  readCommit,
+  type StorePosition,
+} from './commit-rows.ts';
+import { claimLanes, readDueLanes, renewLanes, settleLane, wakeLanes } from './deliveries/delivery-claims.ts';
+import { listReplayable, putDeliveries, replayDeliveries } from './deliveries/delivery-enqueue.ts';
 import { pruneDeliveries, pruneEventsAndLanes, readAgedParts } from './deliveries/delivery-prune.ts';
-import { listReplayable, replayDeliveries } from './deliveries/delivery-replay.ts';
-import { getDelivery, listDeliveries, listPendingTypes, readDeliverySeq } from './deliveries/delivery-rows.ts';
-import { settleLane } from './deliveries/delivery-settle.ts';
+import {
+  countEvents,
+  getDelivery,
+  getEvent,
+  listDeliveries,
+  listEvents,
+  listPendingTypes,
+  readDeliverySeq,
+} from './deliveries/delivery-rows.ts';
 import { readLedger } from './deliveries/lane-rows.ts';
-import { countEvents, getEvent, listEvents } from './events/event-rows.ts';
-import { recordEvents } from './events/record-events.ts';
 import {
   linkHistory,
   listHistory,
@@ -18,71 +29,105 @@ import {
   readHistoryFollowing,
   readHistoryItems,
   readUnlinked,
-} from './history/history-rows.ts';
+} from './history-rows.ts';
 import {
   beginIdentitySession,
+  claimIdentityLogouts,
   consumeArtifact,
+  endIdentityApplication,
+  endIdentitySession,
   findArtifact,
   findIdentitySession,
+  hasDueLogouts,
   listArtifacts,
+  pruneArtifacts,
+  pruneIdentityLogouts,
   putArtifact,
   rememberDecision,
   removeArtifact,
-  replaceIdentitySession,
-} from './identity/artifact-rows.ts';
-import {
-  claimIdentityLogouts,
-  endIdentityApplication,
-  endIdentitySession,
-  hasDueLogouts,
   removeGrant,
+  replaceIdentitySession,
   settleIdentityLogouts,
-} from './identity/identity-ends.ts';
-import { claimLoginRefresh, releaseLoginRefresh, replaceLoginTokens, touchLogins } from './logins/login-activity.ts';
-import { readLoginChangesSince, readLoginSeq } from './logins/login-change-rows.ts';
-import { claimLoginOnce } from './logins/login-claims.ts';
+} from './identity-rows.ts';
 import {
+  getLease,
+  listLeases,
+  pruneLeases,
+  putLeases,
+  removeLeases,
+  removeLeasesByCredential,
+  removeLeasesOfOtherBoots,
+  renewLeases,
+} from './lease-rows.ts';
+import {
+  claimLoginOnce,
   deleteLoginSession,
   deleteLoginUser,
   endLoginsByKey,
   endLoginsByProvider,
   endOrphanedLogins,
+  hasLoginChanges,
+  pruneLoginChanges,
+  pruneLoginClaims,
   pruneLogins,
+  readLoginChangesSince,
+  readLoginSeq,
 } from './logins/login-ends.ts';
 import {
+  claimLoginRefresh,
   findLoginsByKey,
   getLoginSession,
   getLoginUser,
   listLoginEdgeIds,
   listLoginSessions,
   listLoginUsers,
+  recordLogin,
+  releaseLoginRefresh,
+  replaceLoginTokens,
+  touchLogins,
 } from './logins/login-rows.ts';
-import { recordLogin } from './logins/record-login.ts';
-import { agreeOnFacts } from './nodes/agreement-rows.ts';
-import { claimKey, listClaimsOf, readClaim, releaseClaims } from './nodes/claim-rows.ts';
-import { heartbeatNode, listNodes, removeNode, renewNodeFor } from './nodes/node-rows.ts';
 import {
+  agreeOnFacts,
+  claimKey,
+  heartbeatNode,
+  listClaimsOf,
+  listNodes,
   listSessionsOf,
   moveNodeSession,
+  pruneNodes,
   putNodeSession,
+  readClaim,
   readNodeSession,
+  releaseClaims,
+  removeNode,
   removeNodeSession,
-} from './nodes/session-rows.ts';
-import { readReleased } from './pending/let-go.ts';
+  renewNodeFor,
+} from './node-rows.ts';
+import { applyWriteSet, applyWriteSetAlone } from './records/apply-write-set.ts';
+import { readReleased } from './records/judge-references.ts';
 import {
-  getLease,
-  listLeases,
-  putLeases,
-  removeLeases,
-  removeLeasesByCredential,
-  removeLeasesOfOtherBoots,
-  renewLeases,
-} from './presence/lease-rows.ts';
-import { prune } from './prune.ts';
-import { applyWriteSetAlone } from './records/apply-write-set.ts';
-import { readIdempotency } from './records/idempotency-rows.ts';
-import { readRecordPage } from './records/record-rows.ts';
-import type { Program } from './statements/statement.ts';
+  IDEMPOTENCY_WINDOW_MS,
+  pruneChanges,
+  readChangesSince,
+  readIdempotency,
+  readRecordPage,
+  readRevision,
+} from './records/record-rows.ts';
+import { type CallerTime, type Program, statement } from './statement.ts';
+import { recordEvents, WriteGroup } from './write-group.ts';
+
+function* prune(time: CallerTime, keepRevisions: number): Program<void> {
+  const { nowMs } = time;
+  yield* pruneCommits();
+  yield* pruneChanges(keepRevisions);
+  yield* pruneLoginChanges(keepRevisions);
+  yield statement('DELETE FROM idempotency WHERE created_at_ms <= ?', [nowMs - IDEMPOTENCY_WINDOW_MS]);
+  yield* pruneLoginClaims(nowMs);
+  yield* pruneArtifacts(nowMs);
+  yield* pruneIdentityLogouts(nowMs);
+  yield* pruneLeases(time);
+  yield* pruneNodes(time);
+}
 
 /** Everything that a store requests from its engine, by name, so that a request can be sent to another thread. */
 const programs = {
@@ -201,4 +246,46 @@ export function startProgram({ name, args }: Job): Program<unknown> {
   // `SqlEngine` created the job and ties the arguments to the name.
   const program = programs[name] as (...args: readonly unknown[]) => Program<unknown>;
   return program(...args);
+}
+
+export interface GroupAnswers {
+  readonly answers: readonly unknown[];
+  readonly before: StorePosition;
+  /** The store's position once the transaction is durable. */
+  readonly after: StorePosition;
+  /** Logins began, moved or ended: processes that know them must hear of it. */
+  readonly isLoginNews: boolean;
+}
+
+/**
+ * Runs the jobs of one transaction in order and returns each result. Write sets combine their writes. Nothing is
+ * written to a database that lacks what this process has `seen`.
+ */
+export function* runJobs(jobs: readonly Job[], seen: CommitMark): Program<GroupAnswers> {
+  const before = yield* provePosition(seen);
+  const group = new WriteGroup();
+  const answers: unknown[] = [];
+  let revision = before.revision;
+  let isWritten = false;
+  let isLoginNews = false;
+  for (const job of jobs) {
+    if (job.name === 'applyWriteSet') {
+      const [writeSet] = job.args as ProgramArgs<'applyWriteSet'>;
+      const answer = yield* applyWriteSet(writeSet, group);
+      if (answer.ok) revision = Math.max(revision, answer.revision);
+      isWritten ||= answer.ok;
+      isLoginNews ||= answer.ok && answer.logins.length > 0;
+      answers.push(answer);
+    } else {
+      yield* group.flush();
+      const answer = yield* startProgram(job);
+      answers.push(answer);
+      isWritten = true;
+      isLoginNews ||= hasLoginChanges(answer);
+    }
+  }
+  yield* group.flush();
+  // Refusals alone write nothing, and need no fsync.
+  const commit = isWritten ? yield* addCommit(before.commit) : before.commit;
+  return { answers, before, after: { revision, commit }, isLoginNews };
 }

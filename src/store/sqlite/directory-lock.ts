@@ -4,7 +4,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { makeDataDirectory, makePrivateFile } from '../data-directory.ts';
 import { storeErrors } from '../errors.ts';
-import { fromSqliteError, isBusy } from './sqlite-error.ts';
+import { fromSqliteError, isBusy } from './sqlite-connection.ts';
 
 export interface DirectoryLock {
   release(): void;

@@ -1,19 +1,16 @@
 import type { Clock } from '../../lib/clock.ts';
 import { databasePath, makePrivateFile } from '../data-directory.ts';
-import { syncDirectory } from '../key-file.ts';
-import type { KeySource } from '../load-keyring.ts';
-import { type CommitMark, lacksCommit, refuseOtherStore } from '../sql/commits/commit-rows.ts';
-import { readRevision } from '../sql/commits/revision-rows.ts';
+import { type KeySource, syncDirectory } from '../secret-key.ts';
+import { type CommitMark, lacksCommit, refuseOtherStore } from '../sql/commit-rows.ts';
 import { createSqlStore } from '../sql/create-sql-store.ts';
-import { refuseIncompatible } from '../sql/schema/compatible.ts';
+import { readRevision } from '../sql/records/record-rows.ts';
 import { type Initialized, initialize } from '../sql/schema/initialize.ts';
+import { refuseIncompatible } from '../sql/schema/migrate.ts';
 import type { Store } from '../store.ts';
-import { checkPages } from './check-pages.ts';
+import { DiskReserve, isDiskFull } from './database-files.ts';
 import { lockAsSuccessor, lockDirectory } from './directory-lock.ts';
-import { DiskReserve, isDiskFull } from './disk-reserve.ts';
-import { forgetLog, type LastCommit } from './last-commit-file.ts';
-import { lossText, refuseLostFiles } from './lost-files.ts';
-import { SqliteConnection } from './sqlite-connection.ts';
+import { forgetLog, type LastCommit, lossText, refuseLostFiles } from './last-commit-file.ts';
+import { checkPages, SqliteConnection } from './sqlite-connection.ts';
 import { createSqliteEngine } from './sqlite-engine.ts';
 
 export interface OpenSqliteStoreOptions {

@@ -1,20 +1,35 @@
 import { closeSync, openSync } from 'node:fs';
-import { periodically } from '../../lib/async/periodically.ts';
+import type { Worker } from 'node:worker_threads';
+import { type Periodic, periodically } from '../../lib/async/periodically.ts';
+import { PosternError } from '../../lib/errors.ts';
+import { fromWire } from '../../lib/process/wire-error.ts';
+import { startProgramWorker } from '../../lib/program-files.ts';
+import { storeErrors } from '../errors.ts';
 import { createGroupCommit, type JobOutcome } from '../group-commit.ts';
 import { History } from '../history.ts';
-import type { CommitMark } from '../sql/commits/commit-rows.ts';
+import type { CommitMark } from '../sql/commit-rows.ts';
 import type { ProgramArgs, ProgramName, ProgramResult, QueuedJob } from '../sql/programs.ts';
-import type { ApplyResult } from '../sql/sealing/sealed-write-set.ts';
+import type { ApplyResult } from '../sql/seal.ts';
 import type { SqlEngine } from '../sql/sql-engine.ts';
 import type { StoreSharing } from '../store.ts';
 import { StoreHealthMonitor } from '../store-health.ts';
-import { ForeignCommits } from './foreign-commits.ts';
-import { bytesIn, isPacked, type Packed, packJob, unpackResult } from './packed-messages.ts';
-import { storeFull } from './sqlite-error.ts';
-import { outcomeFromWire, type WireGroup, type WireProvenRead, type WorkerTask } from './worker-protocol.ts';
-import { WorkerThread } from './worker-thread.ts';
+import { storeFull } from './sqlite-connection.ts';
+import {
+  bytesIn,
+  isPacked,
+  outcomeFromWire,
+  type Packed,
+  packJob,
+  unpackResult,
+  type WireGroup,
+  type WireProvenRead,
+  type WorkerOptions,
+  type WorkerReply,
+  type WorkerRequest,
+  type WorkerTask,
+} from './worker-messages.ts';
 
-export interface SqliteEngineOptions {
+interface SqliteEngineOptions {
   readonly path: string;
   readonly dataDir: string;
   /** There is no room for the reserve: nothing is written until there is. */
@@ -152,4 +167,141 @@ export function createSqliteEngine({
       return closing;
     },
   };
+}
+
+/** A revocation has to cut streams of the process that is being replaced as quickly as anywhere else. */
+const POLL_MS = 100;
+
+/**
+ * Notices commits of the other process while two share the database: one that drains and one that has taken over. A
+ * write of this process meanwhile waits for SQLite's own lock.
+ */
+class ForeignCommits {
+  readonly #readRevision: () => Promise<number>;
+  #listener: () => void = () => {};
+  #applied: () => number = () => Number.POSITIVE_INFINITY;
+  #looks: Periodic | null = null;
+
+  constructor(readRevision: () => Promise<number>) {
+    this.#readRevision = readRevision;
+  }
+
+  get isFollowing(): boolean {
+    return this.#looks !== null;
+  }
+
+  onCommit(listener: () => void): void {
+    this.#listener = listener;
+  }
+
+  /** The revision that all readers in this process have reached. */
+  compareWith(applied: () => number): void {
+    this.#applied = applied;
+  }
+
+  follow(): void {
+    this.#looks ??= periodically(() => this.#look(), POLL_MS);
+  }
+
+  /** Looks once more: the other process may have committed since the last look. */
+  async stop(): Promise<void> {
+    const looks = this.#looks;
+    if (looks === null) return;
+    this.#looks = null;
+    await looks.close();
+    await this.#look();
+  }
+
+  async #look(): Promise<void> {
+    try {
+      if ((await this.#readRevision()) > this.#applied()) this.#listener();
+    } catch {
+      // The probe reports a database that cannot be read; the next look repeats this one.
+    }
+  }
+}
+
+interface Pending {
+  readonly resolve: (value: unknown) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/**
+ * The caller's end of a worker. When a worker dies, its pending requests fail with ERR_POSTERN_STORE_UNAVAILABLE, and
+ * the next request starts another: the database recovers its log by itself.
+ */
+export class WorkerThread {
+  readonly #options: WorkerOptions;
+  readonly #pending = new Map<number, Pending>();
+  #worker: Worker | null = null;
+  #lastId = 0;
+  #isClosed = false;
+
+  constructor(options: WorkerOptions) {
+    this.#options = options;
+    this.#worker = this.#start();
+  }
+
+  /** `handedOver` is part of the task, and is not copied. */
+  request(task: WorkerTask, handedOver: readonly ArrayBuffer[] = []): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      if (this.#isClosed) throw storeErrors.create('ERR_POSTERN_STORE_UNAVAILABLE', 'the store is closed');
+      this.#worker ??= this.#start();
+      this.#lastId += 1;
+      this.#pending.set(this.#lastId, { resolve, reject });
+      this.#worker.postMessage({ id: this.#lastId, task } satisfies WorkerRequest, handedOver);
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.kill();
+  }
+
+  /** Ends the thread immediately, like a crash. */
+  async kill(): Promise<void> {
+    await this.#worker?.terminate();
+  }
+
+  #start(): Worker {
+    const worker = startProgramWorker('store/sqlite/worker', { workerData: this.#options });
+    let cause: unknown;
+    worker.on('message', (reply: WorkerReply) => this.#settle(reply));
+    worker.on('error', (error) => {
+      cause = error;
+    });
+    worker.on('exit', () => {
+      if (this.#worker === worker) this.#worker = null;
+      this.#failPending(cause);
+    });
+    return worker;
+  }
+
+  #settle({ id, outcome }: WorkerReply): void {
+    const pending = this.#pending.get(id);
+    this.#pending.delete(id);
+    if (outcome.ok) pending?.resolve(outcome.value);
+    else pending?.reject(fromWire(outcome.error));
+  }
+
+  #failPending(cause: unknown): void {
+    const failed = [...this.#pending.values()];
+    this.#pending.clear();
+    for (const { reject } of failed) {
+      reject(
+        storeErrorOf(cause) ??
+          storeErrors.create('ERR_POSTERN_STORE_UNAVAILABLE', 'the database thread ended', { cause }),
+      );
+    }
+  }
+}
+
+/**
+ * A thread that could not open the database reports the reason. The error lost its class in transit, but kept its
+ * fields.
+ */
+function storeErrorOf(cause: unknown): PosternError | null {
+  const { code, status, message } = (cause ?? {}) as Partial<PosternError>;
+  if (code === undefined || !Object.hasOwn(storeErrors.rows, code) || status === undefined) return null;
+  return new PosternError(code, status, message ?? code, { cause });
 }

@@ -2,25 +2,23 @@ import { statSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
 import { PosternError } from '../../lib/errors.ts';
 import { toWire, type WireOutcome } from '../../lib/process/wire-error.ts';
-import { type CommitMark, provePosition } from '../sql/commits/commit-rows.ts';
-import { readRevision } from '../sql/commits/revision-rows.ts';
-import { runJobs } from '../sql/commits/run-jobs.ts';
-import { type Job, startProgram } from '../sql/programs.ts';
-import { checkPages } from './check-pages.ts';
-import { DatabaseFiles } from './database-files.ts';
-import { DiskReserve } from './disk-reserve.ts';
+import { type CommitMark, provePosition } from '../sql/commit-rows.ts';
+import { type Job, runJobs, startProgram } from '../sql/programs.ts';
+import { readRevision } from '../sql/records/record-rows.ts';
+import { DatabaseFiles, DiskReserve } from './database-files.ts';
 import { LastCommitFile } from './last-commit-file.ts';
-import { bytesInReply, packGroup, unpackJob } from './packed-messages.ts';
-import { SqliteConnection } from './sqlite-connection.ts';
-import { storeFull } from './sqlite-error.ts';
-import type {
-  WireGroup,
-  WireProvenRead,
-  WorkerOptions,
-  WorkerReply,
-  WorkerRequest,
-  WorkerTask,
-} from './worker-protocol.ts';
+import { checkPages, SqliteConnection, storeFull } from './sqlite-connection.ts';
+import {
+  bytesInReply,
+  packGroup,
+  unpackJob,
+  type WireGroup,
+  type WireProvenRead,
+  type WorkerOptions,
+  type WorkerReply,
+  type WorkerRequest,
+  type WorkerTask,
+} from './worker-messages.ts';
 
 /** The thread that waits for the disk, so that the server's event loop does not. One writes, another reads. */
 const options = workerData as WorkerOptions;

@@ -1,10 +1,8 @@
 import Type from 'typebox';
-import type { Pass, Refusal } from '../../../src/modules/contract/decides.ts';
+import type { Identity, Pass, Permit, Refusal, TrafficRequest } from '../../../src/modules/contract/decides.ts';
 import type { ModuleRuntime } from '../../../src/modules/contract/keeps-state.ts';
 import { defineModule, enabledField } from '../../../src/modules/contract/module.ts';
 import type { PreparedModule } from '../../../src/modules/contract/prepared-module.ts';
-import type { Identity, Permit } from '../../../src/modules/contract/recognizes-requesters.ts';
-import type { TrafficRequest } from '../../../src/modules/contract/traffic-request.ts';
 import { type HookedNotes, hookedNotes } from './hooked-notes.ts';
 
 const KNOWN: Pass = { isPass: true, reason: 'known' };

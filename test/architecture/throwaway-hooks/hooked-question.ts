@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { reference, refSchema } from '../../../src/lib/schema/annotations.ts';
-import type { ModuleQuestion } from '../../../src/modules/contract/module-question.ts';
+import type { ModuleQuestion } from '../../../src/modules/contract/module.ts';
 
 const shared = {
   path: 'length',

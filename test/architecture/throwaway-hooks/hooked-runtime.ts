@@ -1,5 +1,5 @@
 import type { ModuleRuntime, RuntimePorts } from '../../../src/modules/contract/keeps-state.ts';
-import type { BackendOutcome } from '../../../src/modules/contract/learns-outcomes.ts';
+import type { BackendOutcome } from '../../../src/modules/contract/prepared-module.ts';
 import { type HookedNotes, hookedNotes } from './hooked-notes.ts';
 
 export const NOTE_KIND = 'hooked_note';

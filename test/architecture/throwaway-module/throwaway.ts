@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import { bodyProblem } from '../../../src/lib/schema/decode-body.ts';
 import { defineModule, enabledField } from '../../../src/modules/contract/module.ts';
-import type { OwnAnswer, OwnPathRequest } from '../../../src/modules/contract/serves-paths.ts';
+import type { OwnAnswer, OwnPathRequest } from '../../../src/modules/contract/prepared-module.ts';
 import { throwawayAgentForm } from './agent-form.ts';
 import { throwawayErrors } from './errors.ts';
 import { throwawaySettings } from './settings.ts';

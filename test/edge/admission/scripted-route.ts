@@ -1,8 +1,6 @@
-import type { Verdict } from '../../../src/modules/contract/decides.ts';
+import type { Permit, Verdict } from '../../../src/modules/contract/decides.ts';
 import type { Module } from '../../../src/modules/contract/module.ts';
-import type { PreparedModule } from '../../../src/modules/contract/prepared-module.ts';
-import type { Permit } from '../../../src/modules/contract/recognizes-requesters.ts';
-import type { OwnAnswer, OwnPathSite } from '../../../src/modules/contract/serves-paths.ts';
+import type { OwnAnswer, OwnPathSite, PreparedModule } from '../../../src/modules/contract/prepared-module.ts';
 import { admissionSteps } from '../../../src/snapshot/admission-steps.ts';
 import type { NamedModule, RouteSnapshot } from '../../../src/snapshot/edge-snapshot.ts';
 

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { after, beforeEach, suite, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { BodyDemand } from '../../../src/modules/contract/changes-requests.ts';
+import type { BodyDemand } from '../../../src/modules/contract/prepared-module.ts';
 import { ask, begin, bytesOf, PROTOCOLS } from './hooked-client.ts';
 import { HookedWorld } from './hooked-world.ts';
 import { shareOfTests } from './share-of-tests.ts';

@@ -12,7 +12,7 @@ import type { EdgeConnection } from '../../../src/edge/tls/edge-connection.ts';
 import type { SharedSecret } from '../../../src/edge/tls/ticket-keys.ts';
 import { createTlsFront, type TlsFront } from '../../../src/edge/tls/tls-front.ts';
 import type { TlsLimits } from '../../../src/edge/tls/tls-limits.ts';
-import type { TlsPolicy } from '../../../src/modules/contract/requires-tls.ts';
+import type { TlsPolicy } from '../../../src/modules/contract/decides.ts';
 import type { EdgeSnapshot } from '../../../src/snapshot/edge-snapshot.ts';
 import { HostTable } from '../../../src/snapshot/host-table.ts';
 import { RouteTable } from '../../../src/snapshot/route-table.ts';

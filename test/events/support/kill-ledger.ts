@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { StoreLocation } from '../../../src/store/offline/store-location.ts';
+import type { StoreLocation } from '../../../src/store/offline-database.ts';
 import { type ServerUnderFire, startUnderFire } from '../../durability/server-under-fire.ts';
 import { querySql } from '../../store/engines.ts';
 import { freshDatabase, startPostgres } from '../../support/postgres.ts';

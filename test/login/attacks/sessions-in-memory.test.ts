@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { hash, randomBytes } from 'node:crypto';
 import { suite, test } from 'node:test';
-import { type BrowserKey, SessionCookies } from '../../../src/modules/login/cookies/session-cookie.ts';
-import type { LoginChange, LoginRecord, LoginRecords } from '../../../src/modules/login/login-store.ts';
+import type { LoginChange, LoginRecord, LoginRecords } from '../../../src/modules/contract/login-store.ts';
+import { type BrowserKey, SessionCookies } from '../../../src/modules/login/session-cookie.ts';
 import { Sessions } from '../../../src/modules/login/sessions/sessions.ts';
 
 /**

@@ -13,7 +13,7 @@ import type { AddressInfo } from 'node:net';
 import { connect as connectTls, createServer, type Server, type TLSSocket } from 'node:tls';
 import type { JsonObject } from '../../../src/lib/json.ts';
 import { openPeerAuthority } from '../../../src/pki/peer-authority.ts';
-import { PEER_AUTHORITY_KIND, storedAuthorities } from '../../../src/pki/stored-authorities.ts';
+import { PEER_AUTHORITY_KIND, storedAuthorities } from '../../../src/pki/server-internal-ca.ts';
 import { Replica } from '../../../src/replica/replica.ts';
 import type { Store } from '../../../src/store/store.ts';
 import type { Cleanup } from '../../support/cleanup.ts';

@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { NodeMembership } from '../../../src/nodes/membership/node-membership.ts';
 import type { NodeStore } from '../../../src/store/node-store.ts';
-import { createNodeStore } from '../../../src/store/sql/nodes/node-store.ts';
+import { createNodeStore } from '../../../src/store/sql/presence-store.ts';
 import { startProgram } from '../../../src/store/sql/programs.ts';
 import { migrate } from '../../../src/store/sql/schema/migrate.ts';
 import type { SqlEngine } from '../../../src/store/sql/sql-engine.ts';

@@ -1,4 +1,4 @@
-import type { CommandField, CommandForm } from '../../../modules/command-form.ts';
+import type { CommandField, CommandForm } from '../../../modules/agent-modules.ts';
 import {
   configOf,
   type FieldValue,

@@ -3,7 +3,7 @@ import { parseLocalAddress } from '../../../agent/local/local-address.ts';
 import { hostNameProblem } from '../../../lib/net/host-name.ts';
 import { parseListenAddress } from '../../../lib/net/listen-address.ts';
 import { labelsProblem } from '../../../lib/text/labels.ts';
-import type { CommandForm } from '../../../modules/command-form.ts';
+import type { CommandForm } from '../../../modules/agent-modules.ts';
 import { goesWith, moduleForms, writtenKey } from '../module-forms.ts';
 import type { TunnelConfig } from './agent-config.ts';
 

@@ -1,12 +1,100 @@
+import { createHmac } from 'node:crypto';
+import { Agent as HttpsAgent } from 'node:https';
 import Type from 'typebox';
+import { FetchProblem } from '../../../lib/http/fetch-problem.ts';
+import { createGuardedFetch } from '../../../lib/http/guarded-fetch.ts';
 import { HOP_BY_HOP } from '../../../lib/http/hop-by-hop.ts';
+import { Agent as HttpAgent } from '../../../lib/http/node-http.ts';
 import { sentHeaderProblems, sentUrlProblems } from '../../../lib/http/sent-request-fields.ts';
 import { secret } from '../../../lib/schema/annotations.ts';
 import { bodyProblem } from '../../../lib/schema/decode-body.ts';
 import { mapOf } from '../../../lib/schema/map-of.ts';
-import { defineDestinationKind } from '../destination-kind.ts';
-import { WEBHOOK_FORMATS } from './formats/format-body.ts';
-import { createWebhookSender } from './webhook-sender.ts';
+import {
+  type DestinationPorts,
+  type DestinationSender,
+  defineDestinationKind,
+  type SendOutcome,
+} from '../destination-kind.ts';
+import { contentTypeOf, formatBody, WEBHOOK_FORMATS, type WebhookFormat } from './formats.ts';
+
+interface WebhookConfig {
+  readonly url: string;
+  readonly secret: string;
+  readonly previous_secret: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** The destination's format. */
+  readonly format?: WebhookFormat;
+}
+
+/** Shorter than the usual keep-alive of servers, so that we nearly always close first. */
+const IDLE_CONNECTION_MS = 4_000;
+/** Only the status matters; the body is read so that the connection can be reused. */
+const MAX_ANSWER_BYTES = 65_536;
+const GONE = 410;
+const WAIT_STATUSES: readonly number[] = [408, 429];
+
+function createWebhookSender(ports: DestinationPorts): DestinationSender<WebhookConfig> {
+  const agents = {
+    http: new HttpAgent({ keepAlive: true, timeout: IDLE_CONNECTION_MS }),
+    https: new HttpsAgent({ keepAlive: true, timeout: IDLE_CONNECTION_MS }),
+  };
+  const fetch = createGuardedFetch({
+    isAddressAllowed: (ip, port) => ports.isAddressAllowed(ip, port),
+    isPlainHttpAllowed: () => true,
+    timeoutMs: ports.timeoutMs,
+    maxBytes: MAX_ANSWER_BYTES,
+    excess: 'cut',
+    agents,
+    lookup: ports.lookup,
+    ca: ports.ca,
+  });
+  return {
+    send: async ({ url, secret, previous_secret, headers, format = 'json' }, { id, body: envelope }, signal) => {
+      const body = formatBody(format, envelope);
+      const timestamp = Math.floor(ports.clock.nowMs() / 1000);
+      try {
+        const response = await fetch(url, {
+          method: 'POST',
+          headers: {
+            'user-agent': 'Postern-Webhooks/1',
+            ...headers,
+            'content-type': contentTypeOf(format),
+            'content-length': String(Buffer.byteLength(body)),
+            'webhook-id': id,
+            'webhook-timestamp': String(timestamp),
+            'webhook-signature': signatureOf({ id, timestamp, body }, [secret, previous_secret]),
+          },
+          body,
+          signal,
+        });
+        return outcomeOf(response.status, response.headers.get('retry-after'), ports.clock.nowMs());
+      } catch (error) {
+        if (!(error instanceof FetchProblem)) throw error;
+        return { verdict: 'wait', status: null, error: error.explanation };
+      }
+    },
+    close: async () => {
+      agents.http.destroy();
+      agents.https.destroy();
+    },
+  };
+}
+
+function outcomeOf(status: number, retryAfter: string | null, nowMs: number): SendOutcome {
+  if (status >= 200 && status < 300) return { verdict: 'delivered', status, error: null };
+  const error = `the receiver returned ${status}`;
+  if (status === GONE) return { verdict: 'gone', status, error };
+  if (status < 500 && !WAIT_STATUSES.includes(status)) return { verdict: 'refused', status, error };
+  const retryAfterMs = retryAfter === null ? null : retryAfterOf(retryAfter, nowMs);
+  return { verdict: 'wait', status, error, ...(retryAfterMs !== null && { retryAfterMs }) };
+}
+
+/** RFC 9110, section 10.2.3: seconds, or a date. */
+function retryAfterOf(text: string, nowMs: number): number | null {
+  if (/^\d{1,9}$/.test(text)) return Number(text) * 1000;
+  const atMs = Date.parse(text);
+  return Number.isNaN(atMs) ? null : Math.max(0, atMs - nowMs);
+}
 
 /** Standard Webhooks secrets: `whsec_` and 24 to 64 bytes in base64. */
 const SECRET_PATTERN = '^(whsec_)?[A-Za-z0-9+/]{32,88}={0,2}$';
@@ -77,3 +165,19 @@ export const webhook = defineDestinationKind({
   complete: (config, newSecret) => (config.secret === '' ? { ...config, secret: newSecret() } : config),
   createSender: createWebhookSender,
 });
+
+/**
+ * Standard Webhooks: HMAC-SHA256 of `id.timestamp.body` for each valid secret, so that receivers can rotate secrets.
+ */
+function signatureOf(
+  { id, timestamp, body }: { readonly id: string; readonly timestamp: number; readonly body: string },
+  secrets: readonly string[],
+): string {
+  return secrets
+    .filter((secret) => secret !== '')
+    .map((secret) => {
+      const key = Buffer.from(secret.replace(/^whsec_/, ''), 'base64');
+      return `v1,${createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64')}`;
+    })
+    .join(' ');
+}

@@ -6,7 +6,7 @@ import type {
   LoginThreads,
   ReplacedKey,
   SeenQuestion,
-} from '../../../modules/login/login-store.ts';
+} from '../../../modules/contract/login-store.ts';
 import { askedIssuers, type IssuerAnswer, type IssuerQuestion } from '../../../modules/login/provider/asked-issuers.ts';
 import type { LoginMethod } from '../worker-protocol.ts';
 

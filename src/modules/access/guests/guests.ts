@@ -1,15 +1,109 @@
 import { KeyedMutex } from '../../../lib/async/keyed-mutex.ts';
-import type { RuntimePorts } from '../../contract/keeps-state.ts';
-import type { TrafficRequest } from '../../contract/traffic-request.ts';
-import { guestSecrets } from '../../guest-link-secret.ts';
-import { GUEST_LINK_USE_KIND, guestLinkUseId } from '../../guest-link-use.ts';
-import { type CookieNames, cookieNames } from '../../login/cookies/session-cookie.ts';
-import type { GrantKeeper } from '../../login/grant-permit.ts';
-import { GUEST_ISSUER } from '../../login/guest-issuer.ts';
+import type { HeaderList } from '../../../lib/http/header-list.ts';
+import { readOrNull } from '../../../lib/read-or-null.ts';
+import { hashToken } from '../../../lib/text/token-hash.ts';
+import type { Pass, TrafficRequest, Verdict } from '../../contract/decides.ts';
+import type { FollowedRecord, FollowedRecords, RuntimePorts } from '../../contract/keeps-state.ts';
+import { GUEST_LINK_USE_KIND, guestLinkUseId, guestSecrets } from '../../guest-link-records.ts';
+import { storeUnavailable } from '../../login/flow/login-failures.ts';
+import { type GrantKeeper, GrantPermit } from '../../login/grant-permit.ts';
 import type { LoginRuntime } from '../../login/login-runtime.ts';
-import type { Grant, SessionLimits } from '../../login/sessions/grant.ts';
-import type { GuestLink } from './guest-link.ts';
-import { LinkDirectory } from './link-directory.ts';
+import { type CookieNames, cookieNames } from '../../login/session-cookie.ts';
+import { type Grant, GUEST_ISSUER, type SessionLimits } from '../../login/sessions/grant.ts';
+import type { Recognizer } from '../recognizer.ts';
+
+export const GUEST_LINK_KIND = 'guest_link';
+
+/** A guest link as traffic needs it. */
+export interface GuestLink {
+  readonly id: string;
+  readonly edgeId: string;
+  readonly routeId: string;
+  readonly host: string;
+  readonly expiresAtMs: number;
+  readonly maxBrowsers: number;
+  readonly secretHash: string;
+  readonly record: FollowedRecord;
+}
+
+export function guestLinkOf(record: FollowedRecord): GuestLink {
+  const { id, doc } = record;
+  return {
+    id,
+    edgeId: doc['edge_id'] as string,
+    routeId: doc['route_id'] as string,
+    host: doc['host'] as string,
+    expiresAtMs: Date.parse(doc['expires_at'] as string),
+    maxBrowsers: doc['max_browsers'] as number,
+    secretHash: (doc['internal'] as { readonly secret_hash: string }).secret_hash,
+    record,
+  };
+}
+
+/** All guest links in memory, by id and by secret: it follows their records. */
+class LinkDirectory {
+  readonly #byId = new Map<string, GuestLink>();
+  readonly #byHash = new Map<string, GuestLink>();
+  /** Links by route: a route without any costs a request nothing. */
+  readonly #perRoute = new Map<string, number>();
+  readonly #stop: () => void;
+
+  /** `onGone` is called after the link of an edge was deleted. */
+  constructor(followed: FollowedRecords, onGone: (edgeId: string) => void) {
+    for (const record of followed.all(GUEST_LINK_KIND)) this.#read(record);
+    this.#stop = followed.onChange((changed) => {
+      for (const { kind, id } of changed) {
+        if (kind !== GUEST_LINK_KIND) continue;
+        const before = this.#remove(id);
+        const record = followed.get(kind, id);
+        if (record !== undefined) this.#read(record);
+        else if (before !== undefined) onGone(before.edgeId);
+      }
+    });
+  }
+
+  get(id: string): GuestLink | undefined {
+    return this.#byId.get(id);
+  }
+
+  find(secret: string): GuestLink | undefined {
+    return this.#byHash.get(hashToken(secret));
+  }
+
+  hasLinks(routeId: string): boolean {
+    return this.#perRoute.has(routeId);
+  }
+
+  idsOn(edgeId: string): readonly string[] {
+    return [...this.#byId.values()].filter((link) => link.edgeId === edgeId).map(({ id }) => id);
+  }
+
+  close(): void {
+    this.#stop();
+  }
+
+  #read(record: FollowedRecord): void {
+    const link = readOrNull(() => guestLinkOf(record));
+    if (link !== null) this.#add(link);
+  }
+
+  #add(link: GuestLink): void {
+    this.#byId.set(link.id, link);
+    this.#byHash.set(link.secretHash, link);
+    this.#perRoute.set(link.routeId, (this.#perRoute.get(link.routeId) ?? 0) + 1);
+  }
+
+  #remove(id: string): GuestLink | undefined {
+    const link = this.#byId.get(id);
+    if (link === undefined) return undefined;
+    this.#byId.delete(id);
+    this.#byHash.delete(link.secretHash);
+    const left = (this.#perRoute.get(link.routeId) ?? 1) - 1;
+    if (left === 0) this.#perRoute.delete(link.routeId);
+    else this.#perRoute.set(link.routeId, left);
+    return link;
+  }
+}
 
 type GuestPorts = Pick<RuntimePorts, 'followed' | 'mac' | 'log'>;
 
@@ -93,4 +187,56 @@ const MAX_BROWSERS = 1000;
 export function limitsOf(link: GuestLink, createdMs: number): SessionLimits {
   const seconds = Math.ceil((link.expiresAtMs - createdMs) / 1000);
   return { inactivitySeconds: 0, maximumSeconds: Math.max(seconds, 1) };
+}
+
+const GUEST: Pass = { isPass: true, reason: 'guest' };
+
+/** Recognizes the browsers that redeemed a link of this route. */
+export class GuestRecognizer implements Recognizer {
+  readonly #guests: Guests;
+  readonly #edgeId: string;
+  readonly #routeId: string;
+
+  constructor(guests: Guests, place: { readonly edgeId: string; readonly routeId: string }) {
+    this.#guests = guests;
+    this.#edgeId = place.edgeId;
+    this.#routeId = place.routeId;
+  }
+
+  identify(request: TrafficRequest): Verdict | null | Promise<Verdict | null> {
+    if (!this.#guests.links.hasLinks(this.#routeId)) return null;
+    const grants = this.#guests.grantsOf(request, this.#edgeId);
+    const verdict = grants instanceof Promise ? this.#admitLate(request, grants) : this.#admit(request, grants);
+    if (!(verdict instanceof Promise)) return verdict;
+    return verdict.catch((error: unknown) => this.#guests.login.storeUnavailable(request, error).refusal);
+  }
+
+  upstreamHeaders(request: TrafficRequest): HeaderList | null {
+    const { permit } = request;
+    const isGuest = permit instanceof GrantPermit && permit.module === 'access';
+    return isGuest ? this.#guests.login.identity.headersFor(permit.grant, request) : null;
+  }
+
+  async #admitLate(request: TrafficRequest, grants: Promise<readonly Grant[]>): Promise<Verdict | null> {
+    return this.#admit(request, await grants);
+  }
+
+  #admit(request: TrafficRequest, grants: readonly Grant[]): Verdict | null | Promise<Verdict | null> {
+    const { nowMs } = request;
+    const ofRoute = grants.filter(({ clientId }) => this.#guests.links.get(clientId)?.routeId === this.#routeId);
+    const grant = ofRoute.find((each) => this.#guests.isHeld(each, nowMs));
+    if (grant !== undefined) return this.#admitted(request, grant);
+    // The link may have been deleted at another node.
+    if (ofRoute.length > 0 && !this.#guests.ports.followed.isCurrent()) return storeUnavailable(request).refusal;
+    const arriving = ofRoute.find((each) => this.#guests.isArriving(each, nowMs));
+    if (arriving === undefined) return null;
+    return this.#guests.ports.followed
+      .catchUp()
+      .then(() => (this.#guests.isHeld(arriving, nowMs) ? this.#admitted(request, arriving) : null));
+  }
+
+  #admitted(request: TrafficRequest, grant: Grant): Pass {
+    request.permit = new GrantPermit('access', grant, this.#guests);
+    return GUEST;
+  }
 }

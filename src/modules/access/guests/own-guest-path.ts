@@ -1,14 +1,12 @@
 import { isSameOrigin } from '../../../lib/http/is-same-origin.ts';
-import type { OwnAnswer, OwnPathRequest } from '../../contract/serves-paths.ts';
-import { guestSecrets } from '../../guest-link-secret.ts';
-import { widestNetworkOf } from '../../login/flow/client-networks.ts';
+import { escapedHtml, PAGE_STYLE_SOURCE, plainPage } from '../../../lib/http/plain-page.ts';
+import type { Refusal, TrafficRequest } from '../../contract/decides.ts';
+import type { OwnAnswer, OwnPathRequest } from '../../contract/prepared-module.ts';
+import { GUEST_PATH, guestSecrets } from '../../guest-link-records.ts';
+import { widestNetworkOf } from '../../login/flow/login-attempts.ts';
 import { originOf } from '../../login/flow/return-target.ts';
-import { GUEST_ISSUER } from '../../login/guest-issuer.ts';
-import type { GuestLink } from './guest-link.ts';
-import { guestPage } from './guest-page.ts';
-import { CROSS_SITE, linkRefusal, NO_SUCH_METHOD, tooManyGuesses } from './guest-refusals.ts';
-import type { Guests } from './guests.ts';
-import { isSubresource } from './is-subresource.ts';
+import { GUEST_ISSUER } from '../../login/sessions/grant.ts';
+import type { GuestLink, Guests } from './guests.ts';
 import { isSpent, redeemLink } from './redeem-link.ts';
 
 const ROUTE_KIND = 'https_edge_route';
@@ -120,4 +118,129 @@ function toRoute(guests: Guests, request: OwnPathRequest, link: GuestLink, cooki
     ],
     body: '',
   };
+}
+
+const UNTIL = new Intl.DateTimeFormat('en-GB', {
+  weekday: 'long',
+  day: 'numeric',
+  month: 'long',
+  year: 'numeric',
+  hour: '2-digit',
+  minute: '2-digit',
+  timeZone: 'UTC',
+});
+
+const POLICY = [
+  "default-src 'none'",
+  `style-src ${PAGE_STYLE_SOURCE}`,
+  // Not 'self': browsers apply it to every redirect after the form, also to those of the upstream (CSP3 §6.4.2).
+  'form-action *',
+  "base-uri 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+const HEADERS = [
+  ...['content-type', 'text/html; charset=utf-8'],
+  ...['cache-control', 'no-store'],
+  ...['content-security-policy', POLICY],
+  ...['x-content-type-options', 'nosniff'],
+  // The address has the secret.
+  ...['referrer-policy', 'no-referrer'],
+  ...['x-robots-tag', 'noindex'],
+];
+
+/** Shown before anything is spent: previews of messengers and prefetching browsers only see this. */
+function guestPage(link: GuestLink, secret: string): OwnAnswer {
+  const until = `${UNTIL.format(link.expiresAtMs)} UTC`;
+  const once =
+    link.maxBrowsers === 1
+      ? '<p>The link works in one browser. Continue in the browser that you want to use.</p>'
+      : `<p>The link works in up to ${link.maxBrowsers} browsers.</p>`;
+  const body = plainPage({
+    title: 'You are invited as a guest',
+    body: `<p>You may use <strong>${escapedHtml(link.host)}</strong> with this browser until <time>${escapedHtml(until)}</time>.</p>
+${once}
+<form method="post" action="${GUEST_PATH}"><input type="hidden" name="link" value="${escapedHtml(secret)}"><button class="button">Continue</button></form>`,
+  });
+  return { status: 200, headers: HEADERS, body };
+}
+
+const ASK = 'Ask the person who sent it to you for a new one.';
+
+/** The address has the secret of the link: no request from these pages may name it. */
+const NO_REFERRER = ['referrer-policy', 'no-referrer'] as const;
+
+type LinkProblem = 'spent' | 'expired' | 'revoked' | 'unknown';
+
+const PROBLEMS: Readonly<Record<LinkProblem, Pick<Refusal, 'code' | 'title' | 'message'>>> = {
+  spent: {
+    code: 'ERR_POSTERN_GUEST_LINK_SPENT',
+    title: 'This link was already used',
+    message:
+      'It was opened in as many browsers as it allows. If you opened it before, return to that browser. Otherwise ask the person who sent it to you for a new one.',
+  },
+  expired: {
+    code: 'ERR_POSTERN_GUEST_LINK_EXPIRED',
+    title: 'This link has expired',
+    message: `The time for which it was made is over. ${ASK}`,
+  },
+  revoked: {
+    code: 'ERR_POSTERN_GUEST_LINK_REVOKED',
+    title: 'This link was revoked',
+    message: `The operator of this site has withdrawn it. ${ASK}`,
+  },
+  unknown: {
+    code: 'ERR_POSTERN_GUEST_LINK_UNKNOWN',
+    title: 'This link does not work',
+    message: `Check that its address is complete. ${ASK}`,
+  },
+};
+
+function linkRefusal(problem: LinkProblem, cookies: readonly string[] = []): OwnAnswer {
+  const headers = [...NO_REFERRER, ...cookies.flatMap((cookie) => ['set-cookie', cookie])];
+  return { refusal: { status: 410, reason: `guest_link_${problem}`, headers, ...PROBLEMS[problem] } };
+}
+
+const CROSS_SITE: OwnAnswer = {
+  refusal: {
+    status: 403,
+    code: 'ERR_POSTERN_GUEST_LINK_CROSS_SITE',
+    reason: 'guest_link_cross_site',
+    title: 'Open the link again',
+    message:
+      'The request did not come from the page of a guest link on this site, so nothing was changed. Open the link again in a current browser, and use the button there.',
+    headers: NO_REFERRER,
+  },
+};
+
+function tooManyGuesses(retryAfterSeconds: number): OwnAnswer {
+  return {
+    refusal: {
+      status: 429,
+      code: 'ERR_POSTERN_LOGIN_RATE_LIMITED',
+      reason: 'guest_link_guesses',
+      title: 'Too many attempts',
+      message: `Too many links that do not work were opened from your address or network. Try again in ${retryAfterSeconds} s.`,
+      headers: ['retry-after', String(retryAfterSeconds), ...NO_REFERRER],
+    },
+  };
+}
+
+const NO_SUCH_METHOD: OwnAnswer = {
+  refusal: {
+    status: 404,
+    code: 'ERR_POSTERN_NO_OWN_PATH',
+    reason: 'no_own_path',
+    message: 'Guest links are opened with GET and redeemed with POST.',
+  },
+};
+
+/**
+ * Whether a page loads this as an image, frame, script or the like. People open links; a page that embeds one is not
+ * the visitor's choice, so nothing is looked up or counted for it. Browsers send Sec-Fetch-Dest since 2023; for others
+ * the separate budget of guesses has to do.
+ */
+function isSubresource(request: TrafficRequest): boolean {
+  const dest = request.header('sec-fetch-dest');
+  return dest !== undefined && dest !== 'document' && request.header('sec-fetch-site') !== 'same-origin';
 }

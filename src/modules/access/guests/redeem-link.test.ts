@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { KeyedMutex } from '../../../lib/async/keyed-mutex.ts';
-import type { OwnPathRequest } from '../../contract/serves-paths.ts';
-import { cookieNames } from '../../login/cookies/session-cookie.ts';
+import type { OwnPathRequest } from '../../contract/prepared-module.ts';
+import { cookieNames } from '../../login/session-cookie.ts';
 import type { Guests } from './guests.ts';
 import { redeemLink } from './redeem-link.ts';
 

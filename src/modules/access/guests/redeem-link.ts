@@ -1,11 +1,10 @@
 import { rfc3339 } from '../../../lib/clock.ts';
-import type { OwnPathRequest } from '../../contract/serves-paths.ts';
-import { GUEST_LINK_USE_KIND, guestLinkUseId } from '../../guest-link-use.ts';
-import { setSessionCookies } from '../../login/cookies/session-cookie.ts';
-import { GUEST_ISSUER } from '../../login/guest-issuer.ts';
+import type { OwnPathRequest } from '../../contract/prepared-module.ts';
+import { GUEST_LINK_USE_KIND, guestLinkUseId } from '../../guest-link-records.ts';
+import { setSessionCookies } from '../../login/session-cookie.ts';
+import { GUEST_ISSUER } from '../../login/sessions/grant.ts';
 import type { RecordedSession } from '../../login/sessions/record-session.ts';
-import type { GuestLink } from './guest-link.ts';
-import { type Guests, limitsOf } from './guests.ts';
+import { type GuestLink, type Guests, limitsOf } from './guests.ts';
 
 const MAX_USER_AGENT = 512;
 /** A redemption that loses this many races gives up. Each lost race means that another browser won, or the link changed. */

@@ -1,9 +1,123 @@
+import { type Clock, rfc3339 } from '../../../lib/clock.ts';
 import type { JsonObject } from '../../../lib/json.ts';
 import { readOrNull } from '../../../lib/read-or-null.ts';
 import { hashToken } from '../../../lib/text/token-hash.ts';
-import type { FollowedKey, FollowedRecords } from '../../contract/kept-records.ts';
-import { ACCOUNT_KIND, TOKEN_KIND } from '../../service-account-records.ts';
-import { AccountToken, ServiceAccount } from './account-token.ts';
+import type { Identity, Permit, TrafficRequest } from '../../contract/decides.ts';
+import type {
+  FollowedKey,
+  FollowedRecords,
+  ModuleLog,
+  ModuleTimers,
+  OwnRecordPut,
+} from '../../contract/keeps-state.ts';
+import type { UpstreamUser } from '../../login/claims.ts';
+import { SentByHost, type SentIdentity } from '../../login/sessions/grant.ts';
+import { ACCOUNT_KIND, TOKEN_KIND, TOKEN_USE_KIND, tokenUseId } from '../../service-account-records.ts';
+
+/** A service account in memory, changed in place so that requests under its tokens see it. */
+export class ServiceAccount {
+  readonly id: string;
+  isActive = false;
+  version = 0;
+  identity: Identity;
+
+  constructor(id: string) {
+    this.id = id;
+    this.identity = identityOf(id, '');
+  }
+
+  update({ name, isActive }: { readonly name: string; readonly isActive: boolean }): void {
+    this.isActive = isActive;
+    if (name === this.identity.name) return;
+    this.identity = identityOf(this.id, name);
+    this.version += 1;
+  }
+}
+
+function identityOf(id: string, name: string): Identity {
+  return { kind: 'service_account', id, email: '', isEmailVerified: false, name, claims: {}, droppedClaims: [] };
+}
+
+/** `unknown`: it may have been revoked at another node. */
+export type TokenState = 'valid' | 'deleted' | 'expired' | 'inactive' | 'unknown';
+
+/**
+ * A token of a service account, and the permit of every request that carries it. It ends when the token is deleted or
+ * expires, or when its account is deactivated.
+ */
+export class AccountToken implements ProgramPermit {
+  readonly module = 'access';
+  readonly id: string;
+  readonly hash: string;
+  readonly account: ServiceAccount;
+  readonly #used: (token: AccountToken) => void;
+  readonly #isCurrent: () => boolean;
+  readonly #sent = new SentByHost();
+  expiresAtMs: number;
+  isDeleted = false;
+  /** When it was last used here; 0: never. */
+  usedAtMs = 0;
+
+  constructor(
+    facts: Pick<AccountToken, 'id' | 'hash' | 'account' | 'expiresAtMs'>,
+    used: (token: AccountToken) => void,
+    isCurrent: () => boolean = () => true,
+  ) {
+    this.id = facts.id;
+    this.hash = facts.hash;
+    this.account = facts.account;
+    this.expiresAtMs = facts.expiresAtMs;
+    this.#used = used;
+    this.#isCurrent = isCurrent;
+  }
+
+  get userId(): string {
+    return this.account.id;
+  }
+
+  get identity(): Identity {
+    return this.account.identity;
+  }
+
+  get version(): Permit['version'] {
+    return this.account.version;
+  }
+
+  state(nowMs: number): TokenState {
+    if (this.isDeleted) return 'deleted';
+    if (!this.account.isActive) return 'inactive';
+    if (!this.#isCurrent()) return 'unknown';
+    // NaN, from a record that cannot be read, is not later than anything.
+    return this.expiresAtMs > nowMs ? 'valid' : 'expired';
+  }
+
+  isHeld(nowMs: number): boolean {
+    return this.state(nowMs) === 'valid';
+  }
+
+  touch(nowMs: number): void {
+    this.usedAtMs = nowMs;
+    this.#used(this);
+  }
+
+  sentTo(request: TrafficRequest, make: (known: SentIdentity | null) => SentIdentity): SentIdentity {
+    return this.#sent.get(request.authority, this.version, make);
+  }
+
+  upstreamUser(): Omit<UpstreamUser, 'origin' | 'host'> {
+    const { id, name } = this.identity;
+    return {
+      kind: 'service_account',
+      id,
+      name,
+      email: null,
+      claims: {},
+      sessionId: this.id,
+      provider: 'postern:service_account',
+      subject: id,
+    };
+  }
+}
 
 /** Lines of Authorization fields whose token is known without its hash. */
 const MAX_KNOWN_LINES = 1_000;
@@ -113,4 +227,102 @@ export function readToken(doc: JsonObject): {
   const { service_account_id: accountId, expires_at: expiresAt } = doc;
   if (typeof hash !== 'string' || typeof accountId !== 'string') throw new Error('the token has no hash or no account');
   return { hash, accountId, expiresAtMs: Date.parse(expiresAt as string) };
+}
+
+/** The permit of a program. One object per token: requests allocate nothing. */
+export interface ProgramPermit extends Permit {
+  /** What the upstream was last told about it on the request's host, renewed by `make`. */
+  sentTo(request: TrafficRequest, make: (known: SentIdentity | null) => SentIdentity): SentIdentity;
+  upstreamUser(): Omit<UpstreamUser, 'origin' | 'host'>;
+}
+
+const MINUTE_MS = 60_000;
+const FLUSH_MS = 1_000;
+/** After a failed write: a store that is down must not fill the log. */
+const RETRY_MS = 30_000;
+/** In one transaction. */
+const MAX_WRITTEN = 500;
+
+interface TokenUsesPorts {
+  readonly followed: FollowedRecords;
+  readonly timers: ModuleTimers;
+  readonly clock: Clock;
+  readonly log: ModuleLog;
+}
+
+/**
+ * Records when tokens are used: within a second of the first use, then at most once a minute per token and process. A
+ * request only marks its token.
+ */
+export class TokenUses {
+  readonly #ports: TokenUsesPorts;
+  readonly #used = new Set<AccountToken>();
+  readonly #stop: () => void;
+  #writing: Promise<void> = Promise.resolve();
+  #isWriting = false;
+  #retryAtMs = 0;
+
+  constructor(ports: TokenUsesPorts) {
+    this.#ports = ports;
+    this.#stop = ports.timers.every(FLUSH_MS, () => {
+      if (this.#ports.clock.nowMs() >= this.#retryAtMs) this.#flush((token) => this.#isDue(token));
+    });
+  }
+
+  add(token: AccountToken): void {
+    this.#used.add(token);
+  }
+
+  async close(): Promise<void> {
+    this.#stop();
+    await this.#writing;
+    this.#flush(() => true);
+    await this.#writing;
+  }
+
+  #flush(isDue: (token: AccountToken) => boolean): void {
+    if (this.#used.size === 0 || this.#isWriting) return;
+    const due = [...this.#used].filter((token) => token.isDeleted || isDue(token)).slice(0, MAX_WRITTEN);
+    if (due.length === 0) return;
+    for (const token of due) this.#used.delete(token);
+    this.#isWriting = true;
+    this.#writing = this.#write(due.filter(({ isDeleted }) => !isDeleted))
+      .catch((err: unknown) => {
+        for (const token of due) this.#used.add(token);
+        this.#retryAtMs = this.#ports.clock.nowMs() + RETRY_MS;
+        this.#ports.log.error({ err }, 'failed to record the use of tokens');
+      })
+      .finally(() => {
+        this.#isWriting = false;
+      });
+  }
+
+  #isDue({ id, usedAtMs }: AccountToken): boolean {
+    const ageMs = usedAtMs - this.#recordedMs(id);
+    // A clock that was set back must not keep the record in the future.
+    return ageMs >= MINUTE_MS || ageMs < 0;
+  }
+
+  #recordedMs(tokenId: string): number {
+    const doc = this.#ports.followed.get(TOKEN_USE_KIND, tokenUseId(tokenId))?.doc;
+    return doc === undefined ? 0 : Date.parse(doc['used_at'] as string);
+  }
+
+  async #write(tokens: readonly AccountToken[]): Promise<void> {
+    const puts = tokens.map((token) => this.#put(token));
+    if (puts.length === 0 || (await this.#ports.followed.write(puts))) return;
+    // Another process was faster for one of them, or one was deleted: the others must not suffer.
+    for (const token of tokens) await this.#ports.followed.write([this.#put(token)]);
+  }
+
+  #put({ id, usedAtMs }: AccountToken): OwnRecordPut {
+    const useId = tokenUseId(id);
+    return {
+      kind: TOKEN_USE_KIND,
+      id: useId,
+      parent: id,
+      doc: { used_at: rfc3339(usedAtMs) },
+      seen: this.#ports.followed.get(TOKEN_USE_KIND, useId),
+    };
+  }
 }

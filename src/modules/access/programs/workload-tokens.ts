@@ -1,11 +1,80 @@
 import { decodeJwt, type JWTPayload } from 'jose';
+import type { JsonObject } from '../../../lib/json.ts';
 import { LruMap } from '../../../lib/lru-map.ts';
 import { hashToken } from '../../../lib/text/token-hash.ts';
-import type { TokenIssuers } from '../../login/provider/providers.ts';
-import { isSubject } from '../../login/provider/subject.ts';
-import type { TokenIssuer } from '../../login/provider/token-issuer.ts';
-import { CLOCK_TOLERANCE_SECONDS, tokenProblem, verifyToken } from '../../login/provider/verify-token.ts';
-import { Workload } from './workload.ts';
+import { isEmailVerified } from '../../../lib/text/verified-email.ts';
+import type { Identity, TrafficRequest } from '../../contract/decides.ts';
+import { sentEmail, textClaim, type UpstreamUser } from '../../login/claims.ts';
+import type { TokenIssuer, TokenIssuers } from '../../login/provider/providers.ts';
+import { CLOCK_TOLERANCE_SECONDS, isSubject, tokenProblem, verifyToken } from '../../login/provider/verify-token.ts';
+import { SentByHost, type SentIdentity } from '../../login/sessions/grant.ts';
+import type { ProgramPermit } from './account-tokens.ts';
+
+/** A verified token of another issuer, and the permit of every request that carries it, until it expires. */
+export class Workload implements ProgramPermit {
+  readonly module = 'access';
+  readonly version = 0;
+  readonly identity: Identity;
+  readonly audiences: readonly string[];
+  readonly issuer: string;
+  readonly #expiresAtMs: number;
+  readonly #tokenId: string;
+  readonly #sent = new SentByHost();
+
+  constructor(facts: {
+    readonly issuer: string;
+    readonly subject: string;
+    readonly tokenId: string;
+    readonly claims: JsonObject;
+    readonly audiences: readonly string[];
+    readonly expiresAtMs: number;
+  }) {
+    const { claims, subject } = facts;
+    this.issuer = facts.issuer;
+    this.audiences = facts.audiences;
+    this.#expiresAtMs = facts.expiresAtMs;
+    this.#tokenId = facts.tokenId;
+    this.identity = {
+      kind: 'workload',
+      id: subject,
+      email: textClaim(claims, 'email'),
+      isEmailVerified: isEmailVerified(claims),
+      name: '',
+      claims,
+      droppedClaims: [],
+    };
+  }
+
+  get userId(): string {
+    return this.identity.id;
+  }
+
+  isHeld(nowMs: number): boolean {
+    return nowMs < this.#expiresAtMs;
+  }
+
+  /** Nothing is recorded: the issuer knows which tokens it has issued. */
+  touch(): void {}
+
+  sentTo(request: TrafficRequest, make: (known: SentIdentity | null) => SentIdentity): SentIdentity {
+    return this.#sent.get(request.authority, this.version, make);
+  }
+
+  upstreamUser(): Omit<UpstreamUser, 'origin' | 'host'> {
+    const { id, email, claims } = this.identity;
+    const { email: _, ...others } = claims;
+    return {
+      kind: 'workload',
+      id,
+      name: '',
+      email: sentEmail({ email, claims }, false),
+      claims: others,
+      sessionId: this.#tokenId,
+      provider: this.issuer,
+      subject: id,
+    };
+  }
+}
 
 /** Longer ones are rejected unread; tokens of CI systems have one to three thousand characters. */
 export const MAX_WORKLOAD_TOKEN = 16_384;

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { widestNetworkOf } from './client-networks.ts';
-import { type Attempt, LoginAttempts, type TooManyAttempts } from './login-attempts.ts';
+import { type Attempt, LoginAttempts, type TooManyAttempts, widestNetworkOf } from './login-attempts.ts';
 
 const ISSUER = 'https://idp.example';
 

@@ -1,9 +1,149 @@
 import type { Clock } from '../../../lib/clock.ts';
 import { LruMap } from '../../../lib/lru-map.ts';
+import { parseAddress } from '../../../lib/net/cidr.ts';
 import { TokenBucket } from '../../../lib/token-bucket.ts';
-import { type ClientNetwork, networksOf } from './client-networks.ts';
-import { type CountedNetwork, CountedNetworks } from './counted-network.ts';
-import { RecognizedClients } from './recognized-clients.ts';
+
+/** Multiple of a single address's limit that a network has. */
+type NetworkSize = 1 | 2 | 4;
+
+interface ClientNetwork {
+  readonly name: string;
+  readonly size: NetworkSize;
+}
+
+/**
+ * Customers of access providers have a /64, a /56 or a /48 (RFC 6177), tenants of hosting providers often a /24. Each
+ * is limited; otherwise the 65,536 /64 of one customer would count as that many clients. A wider network has a higher
+ * limit than a narrower one, so that one customer cannot use up the neighbors' share.
+ */
+const IPV6_PREFIXES = [
+  { bytes: 6, size: 4 },
+  { bytes: 7, size: 2 },
+  { bytes: 8, size: 1 },
+] as const;
+const IPV4_PREFIXES = [
+  { bytes: 3, size: 4 },
+  { bytes: 4, size: 1 },
+] as const;
+
+/** The networks of an address, widest first. */
+function networksOf(clientAddress: string): readonly ClientNetwork[] {
+  const address = parseAddress(clientAddress);
+  if (address === null) return [{ name: clientAddress, size: 1 }];
+  const isIPv4 = address.kind() === 'ipv4';
+  const bytes = address.toByteArray();
+  return (isIPv4 ? IPV4_PREFIXES : IPV6_PREFIXES).map((prefix) => ({
+    name: `${isIPv4 ? 4 : 6}:${bytes.slice(0, prefix.bytes).join('.')}`,
+    size: prefix.size,
+  }));
+}
+
+/** The name of the widest network: phones and carriers change addresses within it. */
+export function widestNetworkOf(clientAddress: string): string {
+  return networksOf(clientAddress)[0]?.name ?? clientAddress;
+}
+
+/** How long a network stays suspect after a failure. */
+const SUSPECT_MS = 10 * 60_000;
+/** Per size: a flood of /64 must not evict the /48 that they belong to. */
+const MAX_NETWORKS = 20_000;
+
+/** The failed logins of one network. */
+class CountedNetwork {
+  readonly bucket: TokenBucket;
+  /** Failures that make it suspect: one failure in a /24 says little about its 256 addresses. */
+  readonly #tolerated: number;
+  #failures = 0;
+  #failedAtMs = 0;
+
+  constructor(size: NetworkSize, perMinute: number) {
+    this.bucket = new TokenBucket(size * perMinute);
+    this.#tolerated = size;
+  }
+
+  isSuspect(nowMs: number): boolean {
+    return this.#failures >= this.#tolerated && this.#isRecent(nowMs);
+  }
+
+  failed(nowMs: number): void {
+    this.#failures = this.#isRecent(nowMs) ? this.#failures + 1 : 1;
+    this.#failedAtMs = nowMs;
+  }
+
+  forgive(): void {
+    this.#failures = 0;
+  }
+
+  /** A time in the future, left by a clock that was set back, does not count as recent. */
+  #isRecent(nowMs: number): boolean {
+    const agoMs = nowMs - this.#failedAtMs;
+    return agoMs >= 0 && agoMs < SUSPECT_MS;
+  }
+}
+
+class CountedNetworks {
+  readonly #perAddress: number;
+  readonly #bySize: Readonly<Record<NetworkSize, LruMap<string, CountedNetwork>>> = {
+    1: new LruMap(MAX_NETWORKS),
+    2: new LruMap(MAX_NETWORKS),
+    4: new LruMap(MAX_NETWORKS),
+  };
+
+  constructor(perAddress: number) {
+    this.#perAddress = perAddress;
+  }
+
+  get({ name, size }: ClientNetwork): CountedNetwork {
+    const networks = this.#bySize[size];
+    let network = networks.get(name);
+    if (network === undefined) {
+      network = new CountedNetwork(size, this.#perAddress);
+      networks.set(name, network);
+    }
+    return network;
+  }
+}
+
+/** About 5 MB. Only clients that have logged in write here, so a flood of failures evicts nothing. */
+const MAX_RECOGNIZED = 50_000;
+/** Token requests that may fail or be in progress before the client has to succeed again. */
+const CREDIT = 10;
+
+/**
+ * Addresses (IPv6: /64) or browsers from which a user has logged in at an issuer, each with a credit that failures use
+ * up and a success renews: one account cannot be turned into a license to fail.
+ */
+class RecognizedClients {
+  readonly #credits = new LruMap<string, number>(MAX_RECOGNIZED);
+  readonly #unseen: number;
+
+  /** `areProven`: those that were not seen here have proved a login before, and have the whole credit. */
+  constructor({ areProven }: { readonly areProven: boolean }) {
+    this.#unseen = areProven ? CREDIT : 0;
+  }
+
+  has(key: string): boolean {
+    return (this.#credits.get(key) ?? this.#unseen) > 0;
+  }
+
+  use(key: string): void {
+    this.#add(key, -1);
+  }
+
+  giveBack(key: string): void {
+    this.#add(key, 1);
+  }
+
+  succeeded(key: string): void {
+    this.#credits.set(key, CREDIT);
+  }
+
+  #add(key: string, change: number): void {
+    const credit = this.#credits.get(key) ?? this.#unseen;
+    if (credit > 0 || this.#credits.get(key) !== undefined)
+      this.#credits.set(key, Math.min(CREDIT, Math.max(0, credit + change)));
+  }
+}
 
 const MAX_ISSUERS = 1_000;
 

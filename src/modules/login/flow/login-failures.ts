@@ -1,6 +1,5 @@
-import type { Refusal } from '../../contract/decides.ts';
-import type { OwnAnswer } from '../../contract/serves-paths.ts';
-import type { TrafficRequest } from '../../contract/traffic-request.ts';
+import type { Refusal, TrafficRequest } from '../../contract/decides.ts';
+import type { OwnAnswer } from '../../contract/prepared-module.ts';
 import { loginErrors } from '../errors.ts';
 import type { LoginProblem } from '../provider/login-problem.ts';
 import type { TooManyAttempts } from './login-attempts.ts';

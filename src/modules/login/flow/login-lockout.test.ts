@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { widestNetworkOf } from './client-networks.ts';
-import { LoginAttempts } from './login-attempts.ts';
+import { LoginAttempts, widestNetworkOf } from './login-attempts.ts';
 
 /** The documented defaults. */
 const LIMITS = { perAddress: 60, perIssuer: 600 };

@@ -1,3 +1,4 @@
+import { decodeJwt } from 'jose';
 import {
   allowInsecureRequests,
   authorizationCodeGrant,
@@ -16,24 +17,51 @@ import type {
   KnownLogin,
   LoginCallback,
   LoginClient,
+  LoginParameters,
   LoginStart,
   LoginTokens,
   LogoutToken,
   RefreshedTokens,
 } from '../login-client.ts';
-import type { LoginParameters } from '../login-parameters.ts';
-import { checkCallback } from '../provider/check-callback.ts';
 import type { DiscoveredMetadata } from '../provider/discovery.ts';
 import { LoginProblem } from '../provider/login-problem.ts';
-import type { Provider } from '../provider/provider.ts';
-import { CLOCK_TOLERANCE_SECONDS } from '../provider/verify-token.ts';
-import { clientAuthentication } from './client-authentication.ts';
-import { verifyIdToken } from './id-token.ts';
-import { verifyLogoutToken } from './logout-token.ts';
-import { mergedClaims } from './merged-claims.ts';
-import { checkSameLogin, knownClaims } from './refreshed-identity.ts';
-import { tokenEndpointProblem } from './token-endpoint-problem.ts';
-import { fetchUserinfo, lacksClaims } from './userinfo.ts';
+import type { Provider } from '../provider/providers.ts';
+import { CLOCK_TOLERANCE_SECONDS, checkCallback, tokenProblem } from '../provider/verify-token.ts';
+import { type IdToken, userClaims, verifyIdToken, verifyLogoutToken } from './id-token.ts';
+import { clientAuthentication, fetchUserinfo, lacksClaims, tokenEndpointProblem } from './token-endpoint-problem.ts';
+
+/**
+ * Merges the claims of userinfo and of the ID token. Where both have a claim, the signed one wins. `email_verified`
+ * belongs to the address that came with it: that of userinfo never vouches for the address of the ID token, nor the
+ * reverse.
+ */
+export function mergedClaims(userinfo: JsonObject, signed: JsonObject): JsonObject {
+  const { email_verified: _, ...claims } = { ...userinfo, ...signed };
+  const { email_verified: isVerified } = signed['email'] === undefined ? userinfo : signed;
+  return isVerified === undefined ? claims : { ...claims, email_verified: isVerified };
+}
+
+/**
+ * OpenID Connect Core §12.2: the same user; and a nonce, which should be absent, only if it equals that of the login.
+ */
+export function checkSameLogin(token: IdToken, known: KnownLogin): void {
+  if (token.subject !== known.subject) {
+    throw new LoginProblem('token', 'id_token_subject', 'the refreshed ID token is for another user ("sub")');
+  }
+  if (token.nonce !== undefined && token.nonce !== nonceOf(known)) {
+    throw tokenProblem('id_token', 'nonce', 'the "nonce" of the refreshed ID token differs from that of the login');
+  }
+}
+
+/** Claims of an ID token that was verified when it arrived. */
+export function knownClaims({ idToken }: KnownLogin): JsonObject {
+  return idToken === null ? {} : userClaims(decodeJwt(idToken));
+}
+
+/** Logins stored before nonces were kept have it in their ID token. */
+function nonceOf({ nonce, idToken }: KnownLogin): unknown {
+  return nonce ?? (idToken === null ? null : (decodeJwt(idToken)['nonce'] ?? null));
+}
 
 export interface ClientConfig {
   readonly issuer: string;

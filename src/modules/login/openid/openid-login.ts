@@ -1,6 +1,6 @@
 import { loadPart } from '../../../lib/load-part.ts';
 import type { KnownLogin, LoginCallback, LoginClient, LoginStart } from '../login-client.ts';
-import type { Provider } from '../provider/provider.ts';
+import type { Provider } from '../provider/providers.ts';
 import type { ClientConfig, OpenIdLoginClient } from './openid-login-client.ts';
 
 /**

@@ -1,11 +1,21 @@
-import { ClientError, ResponseBodyError, WWWAuthenticateChallengeError } from 'openid-client';
+import {
+  type ClientAuth,
+  ClientError,
+  ClientSecretPost,
+  None,
+  ResponseBodyError,
+  type ServerMetadata,
+  WWWAuthenticateChallengeError,
+} from 'openid-client';
 import { FetchProblem } from '../../../lib/http/fetch-problem.ts';
-import { isJsonObject } from '../../../lib/json.ts';
-import { isBusyStatus, statusProblem } from '../provider/ask-provider.ts';
+import { isJsonObject, type JsonObject } from '../../../lib/json.ts';
+import { askProvider, isBusyStatus, jsonOf, statusProblem } from '../provider/issuer-source.ts';
 import { foreignText, LoginProblem, unansweredProblem } from '../provider/login-problem.ts';
-import { claimFault, tokenProblem } from '../provider/verify-token.ts';
+import type { Provider } from '../provider/providers.ts';
+import { claimFault, tokenProblem, verifyToken } from '../provider/verify-token.ts';
+import { userClaims } from './id-token.ts';
 
-export interface TokenRequest {
+interface TokenRequest {
   readonly endpoint: string;
   /** Values that were sent and must not appear in a message. */
   readonly secrets: readonly string[];
@@ -81,4 +91,86 @@ function answeredError(code: string, description: string | undefined, request: T
     default:
       return new LoginProblem('provider', 'token_error', said);
   }
+}
+
+/**
+ * How the client authenticates at the token endpoint: as the provider announces, `client_secret_basic` before `_post`.
+ */
+export function clientAuthentication(metadata: ServerMetadata, secret: string): ClientAuth {
+  if (secret === '') return None();
+  // OpenID Connect Discovery 1.0 §3: the default is client_secret_basic.
+  const methods = metadata.token_endpoint_auth_methods_supported ?? ['client_secret_basic'];
+  if (methods.includes('client_secret_basic')) return basic(secret);
+  if (methods.includes('client_secret_post')) return ClientSecretPost(secret);
+  throw new LoginProblem(
+    'configuration',
+    'client_authentication',
+    `${metadata.issuer} accepts neither client_secret_basic nor client_secret_post`,
+  );
+}
+
+/**
+ * RFC 6749 §2.3.1. The library's own form also encodes `-`, `_` and `.`, which is correct, but rejected by providers
+ * that compare without decoding; the form encoding of URLs leaves these as they are, and decodes to the same.
+ */
+function basic(secret: string): ClientAuth {
+  return (_server, client, _body, headers) => {
+    const credentials = `${formEncoded(client.client_id)}:${formEncoded(secret)}`;
+    headers.set('authorization', `Basic ${Buffer.from(credentials).toString('base64')}`);
+  };
+}
+
+function formEncoded(text: string): string {
+  return new URLSearchParams([['', text]]).toString().slice(1);
+}
+
+/** The claims that each scope is requested for, as far as anything here depends on them. */
+const CLAIM_OF_SCOPE: ReadonlyMap<string, string> = new Map([
+  ['email', 'email'],
+  ['profile', 'name'],
+  ['groups', 'groups'],
+  ['roles', 'roles'],
+]);
+
+/** Many providers put the claims of a scope into the ID token; the rest return them only at the userinfo endpoint. */
+export function lacksClaims(claims: JsonObject, scopes: readonly string[]): boolean {
+  return scopes.some((scope) => {
+    const claim = CLAIM_OF_SCOPE.get(scope);
+    return claim !== undefined && claims[claim] === undefined;
+  });
+}
+
+/**
+ * OpenID Connect Core §5.3: the response counts only when its `sub` equals the ID token's; otherwise it may be about
+ * somebody else.
+ */
+export async function fetchUserinfo(
+  provider: Provider,
+  url: string,
+  accessToken: string,
+  expected: { readonly subject: string; readonly clientId: string },
+): Promise<JsonObject> {
+  const response = await askProvider(provider.ports.fetch, url, {
+    headers: { accept: 'application/json', authorization: `Bearer ${accessToken}` },
+  });
+  const isSigned = response.headers.get('content-type')?.split(';')[0]?.trim().toLowerCase() === 'application/jwt';
+  const payload = isSigned
+    ? await signedPayload(provider, await response.text(), expected.clientId)
+    : await jsonOf(response, url);
+  if (payload['sub'] !== expected.subject) {
+    throw new LoginProblem('token', 'userinfo_subject', `${url} returned another user than the ID token ("sub")`);
+  }
+  return userClaims(payload);
+}
+
+/** §5.3.2: a signed response should name issuer and audience; where it does, they must match. */
+async function signedPayload(provider: Provider, token: string, clientId: string): Promise<object & { sub?: unknown }> {
+  const { payload, claims } = await verifyToken(provider, 'userinfo', token, {});
+  if (payload.iss !== undefined && payload.iss !== provider.issuer) {
+    throw tokenProblem('userinfo', 'issuer', '"iss" is not the provider');
+  }
+  if (payload.aud !== undefined && ![payload.aud].flat().includes(clientId)) {
+    throw tokenProblem('userinfo', 'audience', '"aud" is not this client');
+  }
+  return claims;
 }

@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { PasswordChecks, type PasswordVerdict } from './password-checks.ts';
-import { hashOfNobody, hashPassword, isHash, isPasswordOf } from './password-hash.ts';
+import {
+  hashOfNobody,
+  hashPassword,
+  isHash,
+  isPasswordOf,
+  PasswordChecks,
+  type PasswordVerdict,
+} from '../password-checks.ts';
 
 const HASH = await hashPassword('the right one', 'seed');
 /** Cheap to compare with, and of no password. */

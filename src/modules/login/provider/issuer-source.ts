@@ -1,11 +1,129 @@
 import { randomUUID } from 'node:crypto';
 import { createLocalJWKSet, type JSONWebKeySet } from 'jose';
 import type { Clock } from '../../../lib/clock.ts';
-import type { GuardedFetch } from '../../../lib/http/guarded-fetch.ts';
-import { isJsonObject } from '../../../lib/json.ts';
-import { askProvider } from './ask-provider.ts';
-import { CachedResponse } from './cached-response.ts';
-import { LoginProblem } from './login-problem.ts';
+import { FetchProblem } from '../../../lib/http/fetch-problem.ts';
+import type { GuardedFetch, GuardedFetchInit } from '../../../lib/http/guarded-fetch.ts';
+import { isJsonObject, type JsonObject } from '../../../lib/json.ts';
+import { parseExactJson } from '../../../lib/text/exact-json.ts';
+import { LoginProblem, unansweredProblem } from './login-problem.ts';
+
+/** Calls one of the provider's endpoints; any status but 200 is a problem. */
+export async function askProvider(fetch: GuardedFetch, url: string, init?: GuardedFetchInit): Promise<Response> {
+  const response = await fetch(url, init).catch((error: unknown) => {
+    throw error instanceof FetchProblem ? unansweredProblem(error) : error;
+  });
+  if (response.status !== 200) throw statusProblem(url, response.status);
+  return response;
+}
+
+export async function askForJson(fetch: GuardedFetch, url: string): Promise<JsonObject> {
+  const response = await askProvider(fetch, url, { headers: { accept: 'application/json' } });
+  return jsonOf(response, url);
+}
+
+export async function jsonOf(response: Response, url: string): Promise<JsonObject> {
+  const body: unknown = await response
+    .text()
+    .then(parseExactJson)
+    .catch(() => null);
+  if (!isJsonObject(body)) {
+    throw new LoginProblem('provider', 'malformed_answer', `${url} returned a body that is not a JSON object`);
+  }
+  return body;
+}
+
+/** RFC 6585 §4, RFC 9110 §15.6: it says nothing about the request, only that it cannot be answered now. */
+export function isBusyStatus(status: number): boolean {
+  return status === 429 || status >= 500;
+}
+
+export function statusProblem(endpoint: string, status: number): LoginProblem {
+  if (isBusyStatus(status)) {
+    return new LoginProblem('unreachable', 'unexpected_status', `${endpoint} returned status ${status}`);
+  }
+  return status >= 300 && status < 400
+    ? new LoginProblem('provider', 'redirected', `${endpoint} returned a redirect (${status}), which is not followed`)
+    : new LoginProblem('provider', 'unexpected_status', `${endpoint} returned status ${status}`);
+}
+
+interface CachedResponseOptions<Answer> {
+  load(): Promise<Answer>;
+  readonly clock: Clock;
+  /** From this age on it is reloaded in the background while the old one is used. */
+  readonly refreshAfterMs: number;
+  /** From this age on the old one is no longer valid. */
+  readonly validForMs: number;
+  /** Minimum time between attempts after a failure, and between requested reloads. */
+  readonly floorMs: number;
+  /** Minimum time between requested reloads, where it differs. */
+  readonly reloadFloorMs?: number;
+}
+
+/**
+ * A cached response of the provider.
+ *
+ * States: none (load and wait) → kept (return at once) → old (return at once, load in the background) → spent (load and
+ * wait). A failed load changes only the time of the next attempt: until then waiting callers get the same failure.
+ */
+class CachedResponse<Answer> {
+  readonly #options: CachedResponseOptions<Answer>;
+  #kept: { readonly answer: Answer; readonly atMs: number } | null = null;
+  #failed: { readonly error: unknown; readonly atMs: number } | null = null;
+  #loading: Promise<Answer> | null = null;
+  #askedForMs: number | null = null;
+
+  constructor(options: CachedResponseOptions<Answer>) {
+    this.#options = options;
+  }
+
+  async get(): Promise<Answer> {
+    const kept = this.#kept;
+    if (kept === null || !this.#isWithin(kept.atMs, this.#options.validForMs)) return this.#load();
+    if (!this.#isWithin(kept.atMs, this.#options.refreshAfterMs)) this.#load().catch(ignore);
+    return kept.answer;
+  }
+
+  /** A newer response than the one that did not work, or null when it was loaded too recently. */
+  async getNewer(): Promise<Answer | null> {
+    if (this.#loading !== null) return this.#loading;
+    const { floorMs, reloadFloorMs = floorMs } = this.#options;
+    if (this.#askedForMs !== null && this.#isWithin(this.#askedForMs, reloadFloorMs)) return null;
+    this.#askedForMs = this.#options.clock.nowMs();
+    return this.#load();
+  }
+
+  #load(): Promise<Answer> {
+    if (this.#loading !== null) return this.#loading;
+    if (this.#failed !== null && this.#isWithin(this.#failed.atMs, this.#options.floorMs)) {
+      return Promise.reject(this.#failed.error);
+    }
+    this.#loading = this.#options
+      .load()
+      .then(
+        (answer) => {
+          this.#kept = { answer, atMs: this.#options.clock.nowMs() };
+          this.#failed = null;
+          return answer;
+        },
+        (error: unknown) => {
+          this.#failed = { error, atMs: this.#options.clock.nowMs() };
+          throw error;
+        },
+      )
+      .finally(() => {
+        this.#loading = null;
+      });
+    return this.#loading;
+  }
+
+  /** A clock that was set back must not extend any duration. */
+  #isWithin(sinceMs: number, durationMs: number): boolean {
+    const elapsedMs = this.#options.clock.nowMs() - sinceMs;
+    return elapsedMs >= 0 && elapsedMs < durationMs;
+  }
+}
+
+function ignore(): void {}
 
 const MINUTE_MS = 60_000;
 const FLOOR_MS = 5_000;
@@ -28,7 +146,7 @@ export interface PublishedKeys {
   readonly set: JSONWebKeySet;
 }
 
-export interface FetchedIssuerOptions<Metadata> {
+interface FetchedIssuerOptions<Metadata> {
   readonly fetch: GuardedFetch;
   readonly clock: Clock;
   readonly discover: () => Promise<Metadata>;

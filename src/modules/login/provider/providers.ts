@@ -1,10 +1,113 @@
+import type { JWTVerifyGetKey } from 'jose';
+import type { Clock } from '../../../lib/clock.ts';
+import type { GuardedFetch } from '../../../lib/http/guarded-fetch.ts';
 import { LruMap } from '../../../lib/lru-map.ts';
-import type { OwnIssuer } from '../own-issuer.ts';
-import type { DiscoveredMetadata, KeySource } from './discovery.ts';
-import type { IssuerSource } from './issuer-source.ts';
-import { fetchedProvider, Provider, type ProviderPorts } from './provider.ts';
-import { fetchedTenantIssuer, type TenantMetadata } from './tenant-issuer.ts';
-import { fetchedTokenIssuer, TokenIssuer } from './token-issuer.ts';
+import type { OwnIssuer } from '../../contract/own-issuer.ts';
+import { type DiscoveredMetadata, discover, discoverKeySource, type KeySource } from './discovery.ts';
+import { askForJson, FetchedIssuer, type IssuerSource } from './issuer-source.ts';
+import { LoginProblem } from './login-problem.ts';
+import { IssuerKeys, type SigningIssuer } from './verify-token.ts';
+
+export interface ProviderPorts {
+  readonly fetch: GuardedFetch;
+  readonly clock: Clock;
+  /** Hosts, as in URL.hostname, that settings allow to contact without TLS. */
+  isPlainHttpAllowed(hostname: string): boolean;
+}
+
+/** Data of one OpenID provider, for all its clients. */
+export class Provider {
+  readonly issuer: string;
+  readonly ports: ProviderPorts;
+  readonly #source: IssuerSource<DiscoveredMetadata>;
+  readonly #keys: IssuerKeys;
+
+  constructor(issuer: string, ports: ProviderPorts, source = fetchedProvider(issuer, ports)) {
+    this.issuer = issuer;
+    this.ports = ports;
+    this.#source = source;
+    this.#keys = new IssuerKeys(source);
+  }
+
+  metadata(): Promise<DiscoveredMetadata> {
+    return this.#source.metadata();
+  }
+
+  /** See IssuerKeys. */
+  withKeys<Result>(verify: (keys: JWTVerifyGetKey) => Promise<Result>): Promise<Result> {
+    return this.#keys.withKeys(verify);
+  }
+}
+
+function fetchedProvider(issuer: string, ports: ProviderPorts): IssuerSource<DiscoveredMetadata> {
+  return new FetchedIssuer({ fetch: ports.fetch, clock: ports.clock, discover: () => discover(issuer, ports) });
+}
+
+/** Published by an endpoint that serves the tenants of one provider. */
+export interface TenantMetadata {
+  /** Such as `https://login.microsoftonline.com/{tenantid}/v2.0`. */
+  readonly issuer: string;
+  readonly jwks_uri: string;
+}
+
+/** `endpoint`: such as `https://login.microsoftonline.com/common`. */
+export function fetchedTenantIssuer(endpoint: string, ports: ProviderPorts): IssuerSource<TenantMetadata> {
+  const { fetch, clock } = ports;
+  return new FetchedIssuer({ fetch, clock, discover: () => discoverTenants(endpoint, fetch) });
+}
+
+async function discoverTenants(endpoint: string, fetch: ProviderPorts['fetch']): Promise<TenantMetadata> {
+  const document = await askForJson(fetch, `${endpoint}/v2.0/.well-known/openid-configuration`);
+  const { issuer, jwks_uri: keysUrl } = document;
+  if (typeof issuer !== 'string' || typeof keysUrl !== 'string' || !URL.canParse(keysUrl)) {
+    throw new LoginProblem(
+      'provider',
+      'malformed_answer',
+      `the discovery document of ${endpoint} has no issuer or keys`,
+    );
+  }
+  // Keys from elsewhere could be anybody's.
+  if (new URL(keysUrl).origin !== new URL(endpoint).origin) {
+    throw new LoginProblem('configuration', 'endpoint_insecure', `the keys of ${endpoint} are on another host`);
+  }
+  return { issuer, jwks_uri: keysUrl };
+}
+
+/** Anybody can send a token with an invented key id: a flood of them costs one request in this time. */
+const RELOAD_FLOOR_MS = 60_000;
+
+/** Data of one issuer of tokens for programs. */
+export class TokenIssuer implements SigningIssuer {
+  readonly issuer: string;
+  readonly ports: ProviderPorts;
+  readonly #source: IssuerSource<KeySource>;
+  readonly #keys: IssuerKeys;
+
+  constructor(issuer: string, ports: ProviderPorts, source: IssuerSource<KeySource>) {
+    this.issuer = issuer;
+    this.ports = ports;
+    this.#source = source;
+    this.#keys = new IssuerKeys(source);
+  }
+
+  metadata(): Promise<KeySource> {
+    return this.#source.metadata();
+  }
+
+  withKeys<Result>(verify: (keys: JWTVerifyGetKey) => Promise<Result>): Promise<Result> {
+    return this.#keys.withKeys(verify);
+  }
+}
+
+function fetchedTokenIssuer(issuer: string, ports: ProviderPorts): IssuerSource<KeySource> {
+  const { fetch, clock } = ports;
+  return new FetchedIssuer({
+    fetch,
+    clock,
+    discover: () => discoverKeySource(issuer, ports),
+    reloadFloorMs: RELOAD_FLOOR_MS,
+  });
+}
 
 /** The least recently used are dropped; their holders keep using them. */
 const MAX_ISSUERS = 1_000;

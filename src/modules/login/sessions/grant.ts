@@ -1,12 +1,38 @@
+import { headerText } from '../../../lib/http/header-text.ts';
 import type { JsonObject } from '../../../lib/json.ts';
 import { isEmailVerified } from '../../../lib/text/verified-email.ts';
-import type { Identity } from '../../contract/recognizes-requesters.ts';
-import { GUEST_ISSUER } from '../guest-issuer.ts';
-import type { SentIdentity } from '../identity/upstream-identity.ts';
-import { isAskedFor, type LoginParameters } from '../login-parameters.ts';
-import type { LoginRecord } from '../login-store.ts';
-import type { OwnIssuer } from '../own-issuer.ts';
-import { grantClaims } from './user-fields.ts';
+import type { Identity, TrafficRequest } from '../../contract/decides.ts';
+import type { LoginRecord } from '../../contract/login-store.ts';
+import type { OwnIssuer } from '../../contract/own-issuer.ts';
+import { type Assertion, type AssertionSigner, isFresh } from '../assertion-signer.ts';
+import { boundedClaims, sentEmail, textClaim, type UpstreamUser } from '../claims.ts';
+import { isAskedFor, type LoginParameters } from '../login-client.ts';
+
+/** Issuer of logins that a guest link has made: the client id is that of the link. */
+export const GUEST_ISSUER = 'postern:guest';
+
+/** As JSON, for access rules: a provider that lists a thousand groups needs 30 KB. */
+const MAX_KEPT_BYTES = 65_536;
+
+/** The provider's claims that a login keeps. */
+export function grantClaims(claims: JsonObject): Pick<GrantDoc, 'email' | 'name' | 'claims' | 'dropped_claims'> {
+  const { kept, dropped } = boundedClaims(claims, MAX_KEPT_BYTES);
+  return { email: textClaim(claims, 'email'), name: textClaim(claims, 'name'), claims: kept, dropped_claims: dropped };
+}
+
+/** The claims that a user's record keeps. */
+export function userFields(claims: JsonObject): JsonObject {
+  return {
+    username: textClaim(claims, 'preferred_username'),
+    email: textClaim(claims, 'email'),
+    name: textClaim(claims, 'name'),
+  };
+}
+
+/** Without those that the provider did not send: a refresh must not erase what is known. */
+export function knownFields(claims: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(userFields(claims)).filter(([, text]) => text !== ''));
+}
 
 /** How long a login lasts, in seconds; 0 = unlimited. The module's current values, regardless of those at login. */
 export interface SessionLimits {
@@ -228,4 +254,81 @@ export function findGrant(
       return grant;
   }
   return null;
+}
+
+export interface SentIdentity {
+  readonly headers: readonly string[];
+  readonly assertion: Assertion;
+}
+
+/** The identity of a request's sender as sent to the upstream. */
+export class UpstreamIdentity {
+  readonly #signer: AssertionSigner;
+  readonly #isUnverifiedEmailSent: (issuer: string) => boolean;
+
+  constructor(signer: AssertionSigner, isUnverifiedEmailSent: (issuer: string) => boolean) {
+    this.#signer = signer;
+    this.#isUnverifiedEmailSent = isUnverifiedEmailSent;
+  }
+
+  headersFor(grant: Grant, { nowMs }: TrafficRequest): readonly string[] {
+    grant.identity = this.current(grant.identity, nowMs, () => this.#userOf(grant));
+    return grant.identity.headers;
+  }
+
+  /** The given headers while they may still be sent, else new ones. The caller keeps the result with what it is about. */
+  current(known: SentIdentity | null, nowMs: number, user: () => UpstreamUser): SentIdentity {
+    if (known !== null && isFresh(known.assertion, nowMs)) return known;
+    const told = user();
+    const assertion = this.#signer.sign(told, nowMs);
+    return { headers: [...identityHeaders(told), 'postern-auth-assertion', assertion.token], assertion };
+  }
+
+  #userOf({ id, holder, issuer, doc, host }: Grant): UpstreamUser {
+    const { email: _, ...claims } = doc.claims;
+    return {
+      kind: holder.kind,
+      id: holder.id,
+      name: doc.name,
+      // Withheld from the claims too: their readers check no more than readers of the header.
+      email: sentEmail(doc, this.#isUnverifiedEmailSent(issuer)),
+      claims,
+      origin: doc.public_url,
+      host,
+      sessionId: id,
+      provider: issuer,
+      subject: doc.subject,
+    };
+  }
+}
+
+function identityHeaders({ kind, id, name, email, claims, subject }: UpstreamUser): readonly string[] {
+  const headers = ['postern-auth-kind', kind, 'postern-auth-user-id', headerText(id)];
+  if (email !== null) headers.push('postern-auth-user-email', headerText(email.address));
+  if (name !== '') headers.push('postern-auth-user-name', headerText(name));
+  const told = boundedClaims({ ...claims, ...(email !== null && { email: email.address }) }, MAX_SENT_BYTES).kept;
+  const encoded = Buffer.from(JSON.stringify({ ...told, sub: subject })).toString('base64url');
+  headers.push('postern-auth-claims', encoded);
+  return headers;
+}
+
+/** As JSON, in one header. */
+const MAX_SENT_BYTES = 3072;
+
+/** A wildcard host has any number of names: beyond this many everything is signed again. */
+const MAX_HOSTS = 100;
+
+/** Identity headers of one program, which differ by host: they are signed for it. */
+export class SentByHost {
+  readonly #byHost = new Map<string, SentIdentity>();
+  #version = 0;
+
+  get(authority: string, version: number, make: (known: SentIdentity | null) => SentIdentity): SentIdentity {
+    if (version !== this.#version || this.#byHost.size > MAX_HOSTS) this.#byHost.clear();
+    this.#version = version;
+    const known = this.#byHost.get(authority) ?? null;
+    const sent = make(known);
+    if (sent !== known) this.#byHost.set(authority, sent);
+    return sent;
+  }
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { LoginClientId, LoginRecords } from '../login-store.ts';
+import type { LoginClientId, LoginRecords } from '../../contract/login-store.ts';
 import { OrphanedLogins } from './orphaned-logins.ts';
 
 const OLD: LoginClientId = { issuer: 'postern:guest', clientId: 'gl_old' };

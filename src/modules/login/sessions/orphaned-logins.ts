@@ -1,5 +1,5 @@
 import type { ModuleLog } from '../../contract/keeps-state.ts';
-import type { LoginClientId, LoginRecords } from '../login-store.ts';
+import type { LoginClientId, LoginRecords } from '../../contract/login-store.ts';
 
 /** Ids of addresses that agents publish. */
 const PUBLISHED_BY_AGENT = /^ep_/;

@@ -1,14 +1,14 @@
 import { rfc3339 } from '../../../lib/clock.ts';
 import type { JsonObject } from '../../../lib/json.ts';
 import { subjectIdentity } from '../../../lib/text/subject-identity.ts';
-import type { OwnPathRequest } from '../../contract/serves-paths.ts';
-import type { BrowserKey, CookieNames } from '../cookies/session-cookie.ts';
+import type { OwnPathRequest } from '../../contract/prepared-module.ts';
 import { originOf } from '../flow/return-target.ts';
-import type { LoginParameters } from '../login-parameters.ts';
+import type { LoginParameters, LoginTokens } from '../login-client.ts';
+import type { LoginOnRoute } from '../login-on-route.ts';
 import type { LoginRuntime } from '../login-runtime.ts';
-import { accessExpiresAtMs } from './access-expiry.ts';
-import { findGrant, Grant, type GrantDoc, type SessionLimits } from './grant.ts';
-import { grantClaims, userFields } from './user-fields.ts';
+import type { BrowserKey, CookieNames } from '../session-cookie.ts';
+import { findGrant, Grant, type GrantDoc, grantClaims, type SessionLimits, userFields } from './grant.ts';
+import { accessExpiresAtMs } from './token-refresh.ts';
 
 const MAX_USER_AGENT = 512;
 
@@ -117,4 +117,41 @@ function userDoc({ identityProvider, subject, claims }: NewSession, nowMs: numbe
     last_active: now,
     last_login: now,
   };
+}
+
+/** Stores a login that the provider has confirmed. */
+export async function recordLogin(
+  runtime: LoginRuntime,
+  request: OwnPathRequest,
+  login: LoginOnRoute,
+  tokens: LoginTokens,
+  nonce: string,
+): Promise<BrowserKey> {
+  const { config, cookieNames } = login;
+  const { edgeId, routeId, issuer, clientId, scopes, limits, parameters, identityProvider } = config;
+  const { subject, claims, sid, accessExpiresInSeconds } = tokens;
+  const { key } = await runtime.recordSession(request, {
+    edgeId,
+    routeId,
+    issuer,
+    clientId,
+    scopes,
+    limits,
+    parameters,
+    identityProvider,
+    subject,
+    claims,
+    cookieNames,
+    providerSessionId: sid,
+    accessExpiresInSeconds,
+    endsAtMs: null,
+    secrets: {
+      ...(tokens.idToken !== null && { id_token: tokens.idToken }),
+      nonce,
+      ...(tokens.accessToken !== null && { access_token: tokens.accessToken }),
+      ...(tokens.refreshToken !== null && { refresh_token: tokens.refreshToken }),
+    },
+    isInForce: (grant) => login.isInForce(grant, request.nowMs),
+  });
+  return key;
 }

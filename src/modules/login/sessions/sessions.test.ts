@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { storeErrors } from '../../../store/errors.ts';
-import { SessionCookies } from '../cookies/session-cookie.ts';
-import type { LoginRecord, LoginRecords } from '../login-store.ts';
+import type { LoginRecord, LoginRecords } from '../../contract/login-store.ts';
+import { SessionCookies } from '../session-cookie.ts';
 import { Sessions } from './sessions.ts';
 
 test('a login that another thread knew is read again when the store answers', async () => {

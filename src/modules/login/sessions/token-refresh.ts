@@ -2,12 +2,22 @@ import type { Clock } from '../../../lib/clock.ts';
 import type { JsonObject } from '../../../lib/json.ts';
 import { isStoreOutage } from '../../../lib/store-outage.ts';
 import type { ModuleLog, ModuleTimers } from '../../contract/keeps-state.ts';
+import type { LoginRecords } from '../../contract/login-store.ts';
 import type { LoginClient, RefreshedTokens } from '../login-client.ts';
-import type { LoginRecords } from '../login-store.ts';
 import { LoginProblem } from '../provider/login-problem.ts';
-import { accessExpiresAtMs } from './access-expiry.ts';
-import { type Grant, type GrantDoc, REFRESH_RETRY_MS, type RefreshedGrant } from './grant.ts';
-import { grantClaims, knownFields } from './user-fields.ts';
+import { type Grant, type GrantDoc, grantClaims, knownFields, REFRESH_RETRY_MS, type RefreshedGrant } from './grant.ts';
+
+/**
+ * For a provider that does not announce it: the login must be checked periodically, or its end there is never noticed.
+ */
+const DEFAULT_SECONDS = 3600;
+/** A provider that announces 0 would be asked with every request. */
+const MIN_SECONDS = 10;
+
+/** When the provider is asked again about a login. */
+export function accessExpiresAtMs(expiresInSeconds: number | null, nowMs: number): number {
+  return nowMs + Math.max(expiresInSeconds ?? DEFAULT_SECONDS, MIN_SECONDS) * 1000;
+}
 
 /** Longer than the provider timeout: an older claim belonged to a process that died. */
 const CLAIM_MS = 20_000;
@@ -15,7 +25,7 @@ const POLL_MS = 200;
 /** Requests that wait for another process's refresh continue after this: the login is valid until proven otherwise. */
 const WAIT_MS = 5_000;
 
-export interface RefreshPorts {
+interface RefreshPorts {
   readonly records: LoginRecords;
   readonly clock: Clock;
   readonly timers: Pick<ModuleTimers, 'sleep'>;

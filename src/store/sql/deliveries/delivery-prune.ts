@@ -1,13 +1,5 @@
 import type { DeliveryRetention, DeliveryState, LaneKey } from '../../store.ts';
-import {
-  execute,
-  executeForTuples,
-  integerOrNull,
-  type Program,
-  type Row,
-  statement,
-  text,
-} from '../statements/statement.ts';
+import { execute, executeForTuples, integerOrNull, type Program, type Row, statement, text } from '../statement.ts';
 
 export interface AgedPart extends LaneKey {
   readonly state: DeliveryState;

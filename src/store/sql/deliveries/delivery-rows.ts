@@ -1,18 +1,20 @@
 import type { Delivery, DeliveryFilter, DeliveryState, LaneKey, PageQuery, PendingDelivery } from '../../store.ts';
-import { readCounter } from '../commits/revision-rows.ts';
-import type { SealedEvent } from '../sealing/sealed-write-set.ts';
+import { type Condition, pageStatement, whereSql } from '../page-statement.ts';
+import { readCounter } from '../records/record-rows.ts';
+import type { SealedEvent } from '../seal.ts';
 import {
+  insertRows,
   integer,
   integerOrNull,
   type Program,
   queryOne,
   type Row,
+  type SqlValue,
   type Statement,
   statement,
   text,
-} from '../statements/statement.ts';
-import { endOfSameAge } from './delivery-id.ts';
-import { readBySeq, sequencesOf } from './delivery-sequences.ts';
+} from '../statement.ts';
+import { endOfSameAge } from './lane-rows.ts';
 
 export interface DeliveryRow extends Omit<Delivery, 'event' | 'attempts'> {
   readonly event: SealedEvent;
@@ -24,7 +26,7 @@ export interface PendingRow extends Omit<PendingDelivery, 'event' | 'attempts'> 
   readonly attempts: string;
 }
 
-const EVENT_COLUMNS = 'event_id, type, events.created_at_ms AS event_created_at_ms, payload';
+const DELIVERED_EVENT_COLUMNS = 'event_id, type, events.created_at_ms AS event_created_at_ms, payload';
 
 /**
  * Adds event columns to a page of deliveries. The join happens after paging: a planner without statistics would join
@@ -33,7 +35,7 @@ const EVENT_COLUMNS = 'event_id, type, events.created_at_ms AS event_created_at_
 function withEvents(page: Statement): Statement {
   return statement(
     `SELECT page.id AS id, seq, page.subscription_id AS subscription_id, page.destination_id AS destination_id, state, attempts,
-      page.created_at_ms AS created_at_ms, ${EVENT_COLUMNS},
+      page.created_at_ms AS created_at_ms, ${DELIVERED_EVENT_COLUMNS},
       CASE WHEN state = 'pending' AND is_held = 0 THEN next_attempt_at_ms END AS lane_due_ms
     FROM (${page.sql}) AS page
     JOIN events ON events.id = page.event_id
@@ -51,7 +53,7 @@ function deliveryOf(row: Row): DeliveryRow {
     id: text(row, 'id'),
     subscriptionId: text(row, 'subscription_id'),
     destinationId: text(row, 'destination_id'),
-    event: eventOf(row),
+    event: deliveredEvent(row),
     state: text(row, 'state') as DeliveryState,
     attempts: text(row, 'attempts'),
     createdAtMs,
@@ -59,7 +61,7 @@ function deliveryOf(row: Row): DeliveryRow {
   };
 }
 
-function eventOf(row: Row): SealedEvent {
+function deliveredEvent(row: Row): SealedEvent {
   return {
     id: text(row, 'event_id'),
     type: text(row, 'type'),
@@ -101,7 +103,7 @@ function* seqAbove(id: string): Program<number> {
 /** The oldest pending deliveries of a lane, in order. */
 export function* readHead({ subscriptionId, destinationId }: LaneKey, limit: number): Program<PendingRow[]> {
   const rows = yield statement(
-    `SELECT head.id AS id, attempts, refusals, head.created_at_ms AS created_at_ms, ${EVENT_COLUMNS}
+    `SELECT head.id AS id, attempts, refusals, head.created_at_ms AS created_at_ms, ${DELIVERED_EVENT_COLUMNS}
     FROM (
       SELECT * FROM event_deliveries WHERE subscription_id = ? AND destination_id = ? AND state = 'pending'
       ORDER BY seq LIMIT ?
@@ -111,7 +113,7 @@ export function* readHead({ subscriptionId, destinationId }: LaneKey, limit: num
   );
   return rows.map((row) => ({
     id: text(row, 'id'),
-    event: eventOf(row),
+    event: deliveredEvent(row),
     attempts: text(row, 'attempts'),
     refusals: integer(row, 'refusals'),
     createdAtMs: integer(row, 'created_at_ms'),
@@ -135,4 +137,105 @@ export function* listPendingTypes(destinationId: string): Program<string[]> {
 
 export function* readDeliverySeq(): Program<number> {
   return yield* readCounter('delivery_seq');
+}
+
+/** Deliveries that an index returns in the order of `seq`: all of them, or those of one lane in one state. */
+type Sequence = readonly Condition[];
+
+interface SequenceQuery {
+  readonly order: 'ASC' | 'DESC';
+  readonly limit: number;
+  /** Columns to read; they must include `seq`. */
+  select(page: Statement): Statement;
+}
+
+const STATES = ['pending', 'delivered', 'dead', 'cancelled'] as const;
+/** Below SQLite's limit of 500 compound terms, and easy for a planner. */
+const SEQUENCES_PER_STATEMENT = 100;
+
+/**
+ * One index, on lane, state and `seq`, serves every filter: there are few lanes, and each has its deliveries in order.
+ * An index per filter would be written with every event, for lists that are read only occasionally.
+ */
+export function* sequencesOf(filter: DeliveryFilter, further: readonly Condition[]): Program<Sequence[]> {
+  const { subscriptionId, destinationId, state } = filter;
+  const rest = [...further, ...timesOf(filter)];
+  const lane: Condition[] = [];
+  if (subscriptionId !== undefined) lane.push({ sql: 'subscription_id = ?', param: subscriptionId });
+  if (destinationId !== undefined) lane.push({ sql: 'destination_id = ?', param: destinationId });
+  if (lane.length === 0 && state === undefined) return [rest];
+  const lanes = yield statement(
+    `SELECT subscription_id, destination_id FROM event_lanes${whereSql(lane)} ORDER BY subscription_id, destination_id`,
+    lane.map(({ param }) => param),
+  );
+  return lanes.flatMap((row) =>
+    (state === undefined ? STATES : [state]).map((each) => [
+      { sql: 'subscription_id = ?', param: text(row, 'subscription_id') },
+      { sql: 'destination_id = ?', param: text(row, 'destination_id') },
+      { sql: 'state = ?', param: each },
+      ...rest,
+    ]),
+  );
+}
+
+function timesOf({ sinceMs, untilMs }: DeliveryFilter): Condition[] {
+  const times: Condition[] = [];
+  if (sinceMs !== undefined) times.push({ sql: 'created_at_ms >= ?', param: sinceMs });
+  if (untilMs !== undefined) times.push({ sql: 'created_at_ms < ?', param: untilMs });
+  return times;
+}
+
+/** The first `limit` of all sequences merged, in order. */
+export function* readBySeq(sequences: readonly Sequence[], query: SequenceQuery): Program<Row[]> {
+  const found: Row[] = [];
+  for (let at = 0; at < sequences.length; at += SEQUENCES_PER_STATEMENT) {
+    found.push(...(yield query.select(pageOf(sequences.slice(at, at + SEQUENCES_PER_STATEMENT), query))));
+  }
+  const sign = query.order === 'ASC' ? 1 : -1;
+  return found.sort((one, other) => sign * (integer(one, 'seq') - integer(other, 'seq'))).slice(0, query.limit);
+}
+
+function pageOf(sequences: readonly Sequence[], { order, limit }: SequenceQuery): Statement {
+  const end = `ORDER BY seq ${order} LIMIT ?`;
+  const parts = sequences.map(
+    (each) => `SELECT * FROM (SELECT * FROM event_deliveries${whereSql(each)} ${end}) AS part`,
+  );
+  const params = sequences.flatMap((each) => [...each.map(({ param }) => param), limit]);
+  return statement(`${parts.join(' UNION ALL ')} ${end}`, [...params, limit]);
+}
+
+const EVENT_COLUMNS = 'id, type, created_at_ms, payload';
+
+function eventOf(row: Row): SealedEvent {
+  return {
+    id: text(row, 'id'),
+    type: text(row, 'type'),
+    createdAtMs: integer(row, 'created_at_ms'),
+    payload: text(row, 'payload'),
+  };
+}
+
+export function* listEvents(query: PageQuery): Program<SealedEvent[]> {
+  const rows = yield pageStatement(`SELECT ${EVENT_COLUMNS} FROM events`, [], query);
+  return rows.map(eventOf);
+}
+
+export function* getEvent(id: string): Program<SealedEvent | null> {
+  const row = yield* queryOne(`SELECT ${EVENT_COLUMNS} FROM events WHERE id = ?`, [id]);
+  return row === null ? null : eventOf(row);
+}
+
+export function* countEvents(): Program<number> {
+  const row = yield* queryOne('SELECT count(*) AS total FROM events');
+  return row === null ? 0 : integer(row, 'total');
+}
+
+/** As `eventRows` creates them. */
+export function* insertEvents(rows: readonly (readonly SqlValue[])[]): Program<void> {
+  yield* insertRows('events', ['id', 'type', 'revision', 'position', 'created_at_ms', 'payload'], rows);
+}
+
+/** Revision 0 marks events without a configuration change. */
+export function eventRows(events: readonly SealedEvent[], revision: number): SqlValue[][] {
+  return events.map(({ id, type, createdAtMs, payload }, at) => [id, type, revision, at, createdAtMs, payload]);
 }

@@ -1,13 +1,13 @@
-import type { Delivery, DeliveryAttempt, DeliveryStore, PendingDelivery } from '../../store.ts';
-import { notifyListeners } from '../commits/notify-listeners.ts';
-import { openEvent, sealEvent } from '../sealing/seal.ts';
+import type { Delivery, DeliveryAttempt, DeliveryStore, EventStore, PendingDelivery } from '../../store.ts';
+import { notifyListeners } from '../listeners.ts';
+import { openEvent, sealEvent } from '../seal.ts';
 import type { SqlEngine } from '../sql-engine.ts';
-import type { TimeAt } from '../statements/store-time.ts';
+import type { TimeAt } from '../statement.ts';
 import type { DeliveryRow, PendingRow } from './delivery-rows.ts';
 
 const PER_TRANSACTION = 500;
 
-export interface OpenedDeliveryStore {
+interface OpenedDeliveryStore {
   readonly store: DeliveryStore;
   /** Called when a write has enqueued deliveries. */
   readonly announce: () => void;
@@ -106,4 +106,21 @@ function deliveryOf(row: DeliveryRow): Delivery {
 
 function pendingOf(row: PendingRow): PendingDelivery {
   return { ...row, event: openEvent(row.event), attempts: JSON.parse(row.attempts) as DeliveryAttempt[] };
+}
+
+export function createEventStore(engine: SqlEngine, announceEnqueued: () => void): EventStore {
+  return {
+    list: async (query) => (await engine.read('listEvents', query)).map(openEvent),
+    get: async (id) => {
+      const event = await engine.read('getEvent', id);
+      return event === null ? null : openEvent(event);
+    },
+    count: () => engine.read('countEvents'),
+    record: async (events) => {
+      if (events.length === 0) return 0;
+      const recorded = await engine.write('recordEvents', events.map(sealEvent));
+      if (recorded > 0) announceEnqueued();
+      return recorded;
+    },
+  };
 }

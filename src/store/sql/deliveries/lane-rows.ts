@@ -1,7 +1,7 @@
+import { createHash } from 'node:crypto';
 import type { DeliveryState, LaneKey, LaneLedger } from '../../store.ts';
-import type { Judged } from '../records/judged.ts';
-import { parseObject } from '../sealing/seal.ts';
-import type { SealedPut } from '../sealing/sealed-write-set.ts';
+import type { Judged } from '../records/record-rows.ts';
+import { parseObject, type SealedPut } from '../seal.ts';
 import {
   execute,
   insertRows,
@@ -12,7 +12,7 @@ import {
   type SqlValue,
   statement,
   text,
-} from '../statements/statement.ts';
+} from '../statement.ts';
 
 const SUBSCRIPTION = 'event_subscription';
 const DESTINATION = 'event_destination';
@@ -146,4 +146,61 @@ export function* readLedger(): Program<LaneLedger[]> {
     isHeld: integer(row, 'is_held') === 1,
     failingSinceMs: integerOrNull(row, 'failing_since_ms'),
   }));
+}
+
+/** The fields of a subscription that the store reads. */
+interface SubscriptionDoc {
+  readonly sources: readonly { readonly type: string }[];
+  readonly destination_ids: readonly string[];
+}
+
+/** The lanes of subscriptions that currently want each of these types. */
+export function* readWantingLanes(types: ReadonlySet<string>): Program<Map<string, LaneKey[]>> {
+  // The query only narrows the candidates, cheaply (with LIKE it took SQLite several times as long); the subscription's
+  // document decides.
+  const rows = yield statement(
+    `SELECT id, doc FROM records WHERE kind = 'event_subscription' AND (${[...types].map(() => "replace(doc, ?, '') <> doc").join(' OR ')})
+    ORDER BY id`,
+    [...types].map((type) => `"type":"${type}"`),
+  );
+  const lanes = new Map<string, LaneKey[]>([...types].map((type) => [type, []]));
+  for (const row of rows) {
+    const { sources, destination_ids: destinationIds } = parseObject(text(row, 'doc')) as unknown as SubscriptionDoc;
+    for (const { type } of sources) {
+      for (const destinationId of destinationIds) {
+        lanes.get(type)?.push({ subscriptionId: text(row, 'id'), destinationId });
+      }
+    }
+  }
+  return lanes;
+}
+
+const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+const VALUES = new Map(Array.from(ALPHABET, (character, value) => [character.charCodeAt(0), value]));
+/** The start of a KSUID: its time. */
+const TIME_LENGTH = 9;
+const RANDOM_LENGTH = 18;
+const PREFIX = 'evd_';
+
+/**
+ * Ids of a lane's deliveries, derived from their events' ids, since a transaction has no id generator: the same prefix,
+ * so that ids keep their order, and the rest shifted by digits specific to the lane. So a lane never creates an id
+ * twice, and two lanes collide only as often as two KSUIDs.
+ */
+export function deliveryIds(lane: LaneKey): (eventId: string) => string {
+  const shifts = createHash('sha256').update(laneText(lane)).digest().subarray(0, RANDOM_LENGTH);
+  return (eventId) => {
+    const ksuid = eventId.slice(eventId.indexOf('_') + 1).padEnd(TIME_LENGTH + RANDOM_LENGTH, '0');
+    let id = `${PREFIX}${ksuid.slice(0, TIME_LENGTH)}`;
+    for (const [at, shift] of shifts.entries()) {
+      const value = VALUES.get(ksuid.charCodeAt(TIME_LENGTH + at)) ?? 0;
+      id += ALPHABET.charAt((value + shift) % ALPHABET.length);
+    }
+    return id;
+  };
+}
+
+/** Above the ids of all deliveries of the same age, such as the others of its event; below those of younger ones. */
+export function endOfSameAge(deliveryId: string): string {
+  return `${deliveryId.slice(0, PREFIX.length + TIME_LENGTH)}~`;
 }

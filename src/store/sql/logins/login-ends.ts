@@ -1,7 +1,16 @@
-import type { LoginChange, LoginClientId, ProviderLogout } from '../../store.ts';
-import { chunks, type Program, type SqlValue, statement, text, tupleList } from '../statements/statement.ts';
-import { logLoginChanges } from './login-change-rows.ts';
-import { claimLoginOnce } from './login-claims.ts';
+import type { LoginChange, LoginChangesSince, LoginClientId, ProviderLogout } from '../../store.ts';
+import { readCounter, withCounters } from '../records/record-rows.ts';
+import {
+  chunks,
+  insertRows,
+  integer,
+  type Program,
+  queryOne,
+  type SqlValue,
+  statement,
+  text,
+  tupleList,
+} from '../statement.ts';
 
 /** Every end of a grant goes through here, so that each is logged. */
 export function* endLogins(where: string, params: readonly SqlValue[]): Program<readonly LoginChange[]> {
@@ -17,7 +26,7 @@ export function* deleteLoginSession(id: string): Program<readonly LoginChange[]>
   return yield* endLogins('id = ?', [id]);
 }
 
-export interface DeletedUser {
+interface DeletedUser {
   readonly isDeleted: boolean;
   readonly changes: readonly LoginChange[];
 }
@@ -77,4 +86,71 @@ export function* pruneLogins(nowMs: number, unusedSinceMs: number, limit: number
     ended.push(...(yield* endLogins(`id IN (VALUES ${tupleList(ids.map(() => ['']))})`, ids)));
   }
   return ended;
+}
+
+export function* readLoginSeq(): Program<number> {
+  return yield* readCounter('app_session_seq');
+}
+
+/** Only under the writers' lock, like revisions: so a follower that has seen a number has seen all below it. */
+export function* logLoginChanges(changes: readonly LoginChange[]): Program<void> {
+  if (changes.length === 0) return;
+  const row = yield* queryOne("UPDATE counter SET value = value + ? WHERE name = 'app_session_seq' RETURNING value", [
+    changes.length,
+  ]);
+  if (row === null) throw new Error('the store has no counter app_session_seq');
+  const first = integer(row, 'value') - changes.length + 1;
+  yield* insertRows(
+    'app_session_changes',
+    ['seq', 'session_id', 'key_hash', 'op'],
+    changes.map(({ sessionId, keyHash, op }, at) => [first + at, sessionId, keyHash, op]),
+  );
+}
+
+/** Whether a program that may end, move or add logins did so: each returns the changes that it logged. */
+export function hasLoginChanges(answer: unknown): boolean {
+  const changes = Array.isArray(answer) ? answer : (answer as { readonly changes?: unknown } | null)?.changes;
+  return Array.isArray(changes) && changes.length > 0 && (changes[0] as Partial<LoginChange>).keyHash !== undefined;
+}
+
+/**
+ * A follower ahead of the store (a backup was restored) must read everything again, like one that is behind the log.
+ */
+export function* readLoginChangesSince(seq: number): Program<LoginChangesSince> {
+  const [current, floor, ...rows] = yield* withCounters(
+    'app_session_seq',
+    'app_session_changes_floor',
+    statement('SELECT session_id, key_hash, op FROM app_session_changes WHERE seq > ? ORDER BY seq', [seq]),
+  );
+  if (seq === current) return { isComplete: true, seq, changes: [] };
+  if (seq < floor || seq > current) return { isComplete: false, seq: current, changes: [] };
+  const changes = rows.map(
+    (row): LoginChange => ({
+      op: text(row, 'op') as LoginChange['op'],
+      sessionId: text(row, 'session_id'),
+      keyHash: text(row, 'key_hash'),
+    }),
+  );
+  return { isComplete: true, seq: current, changes };
+}
+
+/** Deletes changes that are more than `keep` old. */
+export function* pruneLoginChanges(keep: number): Program<void> {
+  const floor = (yield* readLoginSeq()) - keep;
+  if (floor <= (yield* readCounter('app_session_changes_floor'))) return;
+  yield statement('DELETE FROM app_session_changes WHERE seq <= ?', [floor]);
+  yield statement("UPDATE counter SET value = ? WHERE name = 'app_session_changes_floor'", [floor]);
+}
+
+/** True for the first caller only, across all processes: the primary key decides. */
+export function* claimLoginOnce(key: string, expiresAtMs: number): Program<boolean> {
+  const claimed = yield* queryOne(
+    'INSERT INTO login_claims (key, expires_at_ms) VALUES (?, ?) ON CONFLICT (key) DO NOTHING RETURNING key',
+    [key, expiresAtMs],
+  );
+  return claimed !== null;
+}
+
+export function* pruneLoginClaims(nowMs: number): Program<void> {
+  yield statement('DELETE FROM login_claims WHERE expires_at_ms <= ?', [nowMs]);
 }

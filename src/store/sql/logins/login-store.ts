@@ -1,9 +1,9 @@
 import type { Keyring } from '../../keyring.ts';
 import type { LoginChange, LoginListener, LoginSession, LoginStore, LoginUser, Secrets } from '../../store.ts';
-import { notifyListeners } from '../commits/notify-listeners.ts';
-import { openSecrets, parseObject, sealSecrets } from '../sealing/seal.ts';
+import { notifyListeners } from '../listeners.ts';
+import { openSecrets, parseObject, sealSecrets } from '../seal.ts';
 import type { SqlEngine } from '../sql-engine.ts';
-import type { TimeAt } from '../statements/store-time.ts';
+import type { TimeAt } from '../statement.ts';
 import type { LoginSessionRow, LoginUserRow } from './login-rows.ts';
 
 /** Names the table in the seal: a session's secrets open nowhere else. */

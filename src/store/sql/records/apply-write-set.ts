@@ -1,10 +1,7 @@
 import type { RecordKey } from '../../store.ts';
-import { WriteGroup } from '../commits/write-group.ts';
 import { followEventRecords, movesLanes } from '../deliveries/lane-rows.ts';
-import { changesDocuments, historyRows, readBefore } from '../history/history-rows.ts';
-import { endPeople } from '../identity/identity-ends.ts';
-import { letGo } from '../pending/let-go.ts';
-import { explainedByPending, holdRecords, judgePending, judgeSettlement, readNeeds } from '../pending/pending-rows.ts';
+import { changesDocuments, historyRows, readBefore } from '../history-rows.ts';
+import { endPeople } from '../identity-rows.ts';
 import {
   type AppliedChange,
   type ApplyResult,
@@ -13,12 +10,13 @@ import {
   type SealedPut,
   type SealedRecord,
   type SealedWriteSet,
-} from '../sealing/sealed-write-set.ts';
-import { executeForTuples, insertRows, type Program, queryForTuples } from '../statements/statement.ts';
-import { writeIdempotency } from './idempotency-rows.ts';
+} from '../seal.ts';
+import { executeForTuples, insertRows, type Program, queryForTuples } from '../statement.ts';
+import { WriteGroup } from '../write-group.ts';
+import { letGo } from './judge-references.ts';
 import { judgeWriteSet } from './judge-write-set.ts';
-import type { Judged } from './judged.ts';
-import { RECORD_COLUMNS, recordOf } from './record-rows.ts';
+import { explainedByPending, holdRecords, judgePending, judgeSettlement, readNeeds } from './pending-rows.ts';
+import { type Judged, RECORD_COLUMNS, recordOf, writeIdempotency } from './record-rows.ts';
 
 /**
  * One write set, inside a transaction that already holds the writers' lock: judged as a whole, then written as a whole.

@@ -1,11 +1,9 @@
 import { storeErrors } from '../../errors.ts';
-import { integer, type Program, queryOne, statement, text } from '../statements/statement.ts';
-import { isFollowable } from './followable.ts';
-import { readMeta, writeMeta } from './meta-rows.ts';
+import { integer, type Program, queryOne, statement, text } from '../statement.ts';
 import { currentSchema, migrations } from './migrations.ts';
 import { type Dialect, type Migration, stepSql } from './schema.ts';
 
-export interface MigrateOptions {
+interface MigrateOptions {
   readonly dialect: Dialect;
   /**
    * For restoring a backup of an older schema: its rows are inserted at their own version, then the rest is migrated.
@@ -56,5 +54,54 @@ export function tooNew(found: number, known: number = currentSchema.version) {
     'ERR_POSTERN_STORE_TOO_NEW',
     `the store has schema version ${found}, but this version of Postern supports only versions up to ${known}: start the version that wrote the store, or a later one`,
     { details: { schema_version: String(found), known_schema_version: String(known) } },
+  );
+}
+
+/** Whether servers that know the tables of version `found` can go on while these migrations run. */
+export function isCompatible(found: number, list: readonly Migration[] = migrations): boolean {
+  const pending = list.filter(({ version }) => version > found);
+  return pending.every(({ compatibleFrom }) => compatibleFrom !== undefined && compatibleFrom <= found);
+}
+
+/** Versions of the servers that can go on beside the pending migrations, and beside this server. */
+export function versionsBeside(found: number, list: readonly Migration[] = migrations): readonly number[] {
+  const newest = list.at(-1)?.version ?? 0;
+  const pending = list.filter(({ version }) => version > found);
+  const oldest = Math.max(...pending.map(({ version, compatibleFrom = version }) => compatibleFrom));
+  if (pending.length === 0 || !isCompatible(found, list)) return [newest];
+  return Array.from({ length: newest - oldest + 1 }, (_, at) => oldest + at);
+}
+
+/** The server that hands over keeps working with the store until its last request is answered. */
+export function* refuseIncompatible(dialect: Dialect): Program<void> {
+  const found = yield* schemaVersion(dialect);
+  if (found === 0 || isCompatible(found)) return;
+  throw storeErrors.create(
+    'ERR_POSTERN_STORE_OLD_NODES',
+    `this version has to change the tables of the database (schema ${found} to ${currentSchema.version}) in a way that the running version cannot follow: stop it, then start this version`,
+    { details: { schema_version: String(found), known_schema_version: String(currentSchema.version) } },
+  );
+}
+
+/**
+ * Whether a server that knows the tables of `known` can use those of a newer version. `compatibleFrom` is the row that the
+ * migration wrote: its own version, and the oldest one that can go on beside it.
+ */
+export function isFollowable(version: number, compatibleFrom: string | null, known: number): boolean {
+  const [of, from] = (compatibleFrom ?? '').split(' ').map(Number);
+  return of === version && from !== undefined && from <= known;
+}
+
+type MetaName = 'schema_version' | 'compatible_from' | 'account_id' | 'key_check';
+
+export function* readMeta(name: MetaName): Program<string | null> {
+  const row = yield* queryOne('SELECT value FROM meta WHERE name = ?', [name]);
+  return row === null ? null : text(row, 'value');
+}
+
+export function* writeMeta(name: MetaName, value: string): Program<void> {
+  yield statement(
+    'INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value',
+    [name, value],
   );
 }
