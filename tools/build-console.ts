@@ -28,10 +28,10 @@ const SHARED = [
   'src/publish/*.ts',
   'src/lib/json.ts',
   'src/lib/net/host-name.ts',
-  'src/lib/net/public-ports.ts',
-  'src/lib/net/split-address.ts',
+  'src/lib/net/host-name.ts',
+  'src/lib/net/host-name.ts',
   'src/lib/schema/body-fields.ts',
-  'src/lib/text/rfc3339-time.ts',
+  'src/lib/text/time.ts',
   'src/resources/guest_links/link-expiry.ts',
 ];
 

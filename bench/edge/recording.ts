@@ -1,7 +1,7 @@
 import { getHeapStatistics } from 'node:v8';
 import type { Exchange } from '../../src/edge/exchange/exchange.ts';
 import { recordedRequest } from '../../src/edge/reports/record-request.ts';
-import { createDenseIds } from '../../src/lib/text/dense-ids.ts';
+import { createDenseIds } from '../../src/lib/text/ksuid.ts';
 import { RequestHistory } from '../../src/telemetry/requests/request-history.ts';
 import type { SpanQueue } from '../../src/tracing/span-queue.ts';
 import { Tracing } from '../../src/tracing/tracing.ts';

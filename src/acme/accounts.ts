@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { KeyedMutex } from '../lib/async/keyed-mutex.ts';
+import { KeyedMutex } from '../lib/async/turns.ts';
 import { type Clock, rfc3339 } from '../lib/clock.ts';
 import { isJsonObject, type JsonObject } from '../lib/json.ts';
 import { addSealedRecord } from '../replica/followed-replica.ts';

@@ -1,8 +1,7 @@
 import { isIP } from 'node:net';
-import { SliceLane, TimeSlice } from '../lib/async/slice-lane.ts';
+import { SliceLane, TimeSlice } from '../lib/async/slices.ts';
 import { isJsonObject } from '../lib/json.ts';
-import { hostNameProblem, lowerCaseHost } from '../lib/net/host-name.ts';
-import { hostOf } from '../lib/net/split-address.ts';
+import { hostNameProblem, hostOf, lowerCaseHost } from '../lib/net/host-name.ts';
 import type { Replica } from '../replica/replica.ts';
 import type { StoredRecord } from '../store/store.ts';
 import type { PrivateKeyType } from './records.ts';

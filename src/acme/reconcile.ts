@@ -1,4 +1,4 @@
-import { TimeSlice } from '../lib/async/slice-lane.ts';
+import { TimeSlice } from '../lib/async/slices.ts';
 import { rfc3339 } from '../lib/clock.ts';
 import type { Replica } from '../replica/replica.ts';
 import type { Store, StoredRecord } from '../store/store.ts';

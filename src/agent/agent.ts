@@ -1,8 +1,7 @@
 import type { ServerHttp2Stream } from 'node:http2';
 import { platform, release } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { atMost } from '../lib/async/deadline.ts';
-import { until } from '../lib/async/until.ts';
+import { atMost, until } from '../lib/async/waiting.ts';
 import { readProgramFile } from '../lib/program-files.ts';
 import type { Command, Hello, Refused, Welcome } from '../tunnel/messages.ts';
 import { MAX_PROBLEM_LENGTH, MAX_PROBLEMS, PROTOCOL_VERSION } from '../tunnel/protocol.ts';

@@ -10,7 +10,7 @@ import {
 import { messageOf } from '../lib/error-text.ts';
 import { attach, closing, guarded, ignoreErrors } from '../lib/guarded-listeners.ts';
 import { parseListenAddress } from '../lib/net/listen-address.ts';
-import { localhostLookup } from '../lib/net/localhost-lookup.ts';
+import { localhostLookup } from '../lib/net/lookups.ts';
 import { ALPN } from '../tunnel/protocol.ts';
 import { codeOf } from '../upstream/upstream-failure.ts';
 import { upstreamSecureContext } from '../upstream/upstream-secure-context.ts';

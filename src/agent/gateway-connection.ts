@@ -1,10 +1,8 @@
 import { constants, performServerHandshake, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
 import type { TLSSocket } from 'node:tls';
-import { reportBug } from '../lib/bug-report.ts';
-import { ignoreErrors, type ListenerOwner, listen, listenOnce } from '../lib/guarded-listeners.ts';
-import { destroySession } from '../lib/http2/destroy.ts';
+import { ignoreErrors, type ListenerOwner, listen, listenOnce, reportBug } from '../lib/guarded-listeners.ts';
+import { destroySession, outliveStreams } from '../lib/http2/end-session.ts';
 import { MAX_HEAD_FIELDS, MAX_HEADER_LIST_SIZE } from '../lib/http2/heads.ts';
-import { outliveStreams } from '../lib/http2/outlive-streams.ts';
 import {
   CONNECTION_WINDOW_BYTES,
   INITIAL_WINDOW_BYTES,
@@ -13,7 +11,7 @@ import {
 } from '../lib/http2/session-windows.ts';
 import { SHARED_SESSION } from '../lib/http2/shared-session.ts';
 import { watchStreamEnd } from '../lib/http2/stream-end.ts';
-import { descriptorLimit } from '../lib/process/open-descriptors.ts';
+import { descriptorLimit } from '../lib/process/descriptor-budget.ts';
 import { ControlStream } from '../tunnel/control-stream.ts';
 import { Liveness } from '../tunnel/liveness.ts';
 import { type AgentMessage, decodeGatewayMessage, type GatewayMessage } from '../tunnel/messages.ts';

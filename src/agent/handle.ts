@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events';
 import type { LookupFunction } from 'node:net';
-import type { HeaderList } from '../lib/http/header-list.ts';
+import type { HeaderList } from '../lib/http/header-values.ts';
 import type { EndpointModules } from '../tunnel/messages.ts';
 import type { AgentTimings } from './timings.ts';
 

@@ -1,4 +1,4 @@
-import { type Periodic, periodically } from '../lib/async/periodically.ts';
+import { type Periodic, periodically } from '../lib/async/waiting.ts';
 import { type Clock, rfc3339 } from '../lib/clock.ts';
 import type { Replica } from '../replica/replica.ts';
 import type { Store, StoredRecord } from '../store/store.ts';

@@ -4,7 +4,7 @@ import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import type { Logger } from 'pino';
 import type { Clock } from '../lib/clock.ts';
 import type { PosternError } from '../lib/errors.ts';
-import { createDenseIds } from '../lib/text/dense-ids.ts';
+import { createDenseIds } from '../lib/text/ksuid.ts';
 import type { Operation } from '../resources/operation.ts';
 import { type AnswerRecords, recordAnswer } from './api-metrics.ts';
 import {

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { hasScope, requireScopes } from '../documents/scopes.ts';
-import { accepts } from '../lib/http/accepted-value.ts';
+import { accepts } from '../lib/http/header-values.ts';
 import { READ_METRICS } from '../resources/operation.ts';
 import { OPEN_METRICS_TYPE, openMetricsText, prefersOpenMetrics } from './api-metrics.ts';
 import type { Authenticate } from './authentication.ts';

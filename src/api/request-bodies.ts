@@ -4,7 +4,7 @@ import { withoutAddedFields } from '../documents/path-and-body.ts';
 import { PosternError } from '../lib/errors.ts';
 import { listenOnce, reporting } from '../lib/guarded-listeners.ts';
 import { isJsonObject, type JsonObject } from '../lib/json.ts';
-import { parseJsonInSlices } from '../lib/text/json-in-slices/parse-json.ts';
+import { parseJsonInSlices } from '../lib/text/json-in-slices.ts';
 import { DoubledNameError, exceededLimit, type JsonLimits, refuseDoubledNames } from '../lib/text/json-shape.ts';
 import type { Operation, OperationBody } from '../resources/operation.ts';
 import { contentTypeError } from './error-response.ts';

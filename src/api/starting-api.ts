@@ -1,6 +1,6 @@
 import type { RequestListener } from 'node:http';
 import type { Clock } from '../lib/clock.ts';
-import { createDenseIds } from '../lib/text/dense-ids.ts';
+import { createDenseIds } from '../lib/text/ksuid.ts';
 import { startingError } from './authentication.ts';
 import { PlainRefusals } from './error-response.ts';
 import type { ProtocolErrorAnswers } from './protocol-errors.ts';

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:
 import { pipeline, Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import { accepts } from '../lib/http/accepted-value.ts';
+import { accepts } from '../lib/http/header-values.ts';
 import type { Operation, OperationRequest, OperationResult } from '../resources/operation.ts';
 import { parseIfNoneMatch } from './request-headers.ts';
 

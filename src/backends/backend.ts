@@ -1,10 +1,10 @@
 import type { Static, TObject, TProperties } from 'typebox';
-import type { ErrorRows } from '../lib/errors.ts';
+import type { ErrorCode, ErrorRows } from '../lib/errors.ts';
+import type { HeaderList } from '../lib/http/header-values.ts';
 import type { JsonObject } from '../lib/json.ts';
 import type { Ref } from '../lib/schema/annotations.ts';
 import type { FieldProblem } from '../lib/schema/field-problem.ts';
-import type { BackendSnapshot, TargetPorts, UpstreamAddress } from './backend-snapshot.ts';
-import type { Target } from './target.ts';
+import type { Upstream } from '../upstream/upstream.ts';
 
 /**
  * The contract of a kind of backend: one folder and one line in `registry.ts`. API, storage, references, events, documentation,
@@ -45,7 +45,7 @@ export interface Backend<Config extends TObject = TObject> {
   readonly errors?: ErrorRows;
 }
 
-export interface LiveBackendFields<Config> {
+interface LiveBackendFields<Config> {
   readonly schema: TProperties;
   /** The fields' values by the backend's id. */
   read(
@@ -69,4 +69,90 @@ export function defineBackend<Config extends TObject>(backend: Backend<Config>):
 /** Kind of a backend's records, frozen by the stored data. */
 export function recordKindOf({ name }: Pick<Backend, 'name'>): string {
   return `${name}_backend`;
+}
+
+/** A backend with everything that it refers to. The object's identity represents its version. */
+export interface BackendSnapshot<Config = JsonObject> {
+  readonly kind: string;
+  readonly id: string;
+  readonly revision: number;
+  readonly config: Config;
+  /** Member backends by id; a missing one is absent. */
+  readonly members: ReadonlyMap<string, BackendSnapshot>;
+}
+
+export interface UpstreamAddress {
+  /** `host:port`. */
+  readonly address: string;
+  readonly isTls: boolean;
+}
+
+/** Lookups that a kind of backend uses to find its targets. */
+export interface TargetPorts {
+  upstreamFor(address: string, isTls: boolean): Upstream;
+  /** Online tunnels with all of these labels, least busy first; an unreachable target when there is none. */
+  tunnelsWith(labels: Readonly<Record<string, string>>): readonly Target[];
+  /** A number from 0 up to but not including 1. */
+  random(): number;
+  /** Targets of a backend that this one names. */
+  targetsOf(backend: BackendSnapshot): readonly Target[];
+}
+
+/** The single tunnel behind an endpoint. No record has this kind, so it has no folder here. */
+export const TUNNEL_BACKEND_KIND = 'tunnel';
+
+/** The destination of one attempt. */
+export type Target =
+  | { readonly kind: 'upstream'; readonly upstream: Upstream; readonly name: string }
+  | {
+      readonly kind: 'response';
+      readonly name: string;
+      readonly status: number;
+      readonly headers: HeaderList;
+      readonly body: Buffer;
+    }
+  /** There is nothing to send to; counts as "cannot be reached". */
+  | { readonly kind: 'unreachable'; readonly error: UnreachableAnswer; readonly reason: string };
+
+/** The response when no other target can be reached either. */
+interface UnreachableAnswer {
+  readonly status: number;
+  readonly code: ErrorCode;
+  /** What is wrong, and what the visitor can do. */
+  readonly message: string;
+}
+
+/** Each way costs memory, and time of every request that might go there. */
+const MAX_WAYS = 10_000;
+/** Backends that name each other, one below the other. */
+const MAX_LEVELS = 20;
+
+/**
+ * How many ways a request can take through backends that name others, counted without walking them: two backends on each of
+ * 20 levels that all name both of the next level are a million ways. Null: there are too many levels, as in a cycle.
+ */
+export function waysOf(id: string, membersOf: (id: string) => readonly string[]): number | null {
+  const known = new Map<string, number>();
+  const count = (each: string, depth: number): number | null => {
+    const found = known.get(each);
+    if (found !== undefined) return found;
+    if (depth >= MAX_LEVELS) return null;
+    const members = membersOf(each);
+    let ways = members.length === 0 ? 1 : 0;
+    for (const member of members) {
+      const through = count(member, depth + 1);
+      if (through === null) return null;
+      ways += through;
+    }
+    known.set(each, ways);
+    return ways;
+  };
+  return count(id, 0);
+}
+
+/** What is wrong with a backend that has so many, after its name; null: nothing. */
+export function waysProblem(ways: number | null): string | null {
+  if (ways === null) return `has more than ${MAX_LEVELS} levels of backends below each other: name fewer levels`;
+  if (ways <= MAX_WAYS) return null;
+  return `leads to ${ways} targets through backends that name others, and at most ${MAX_WAYS} are possible: name fewer backends`;
 }

@@ -1,5 +1,5 @@
 import { isPublicName } from '../acme/names.ts';
-import { hostOf } from '../lib/net/split-address.ts';
+import { hostOf } from '../lib/net/host-name.ts';
 import { type Check, type Finding, findingMaker } from './check.ts';
 import type { CheckedAuthority, CheckedCertificate, CheckedEdge, CheckedManagedCertificate, Facts } from './facts.ts';
 

@@ -1,6 +1,6 @@
 import { isPublicName } from '../acme/names.ts';
 import { identityAddress } from '../config/identity-settings.ts';
-import { isHostOrBelow } from '../lib/net/host-below.ts';
+import { isHostOrBelow } from '../lib/net/host-name.ts';
 import { isLoopbackHost } from '../lib/net/listen-address.ts';
 import { hostsOfEdge, validNames, wildcardFor } from './certificates.ts';
 import { type Check, findingMaker } from './check.ts';

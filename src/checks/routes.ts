@@ -1,4 +1,4 @@
-import { splitAddress } from '../lib/net/split-address.ts';
+import { splitAddress } from '../lib/net/host-name.ts';
 import { type Check, type Finding, findingMaker, type Subject } from './check.ts';
 import type { CheckedEdge, CheckedRoute, Facts, ForbiddenUpstream } from './facts.ts';
 

@@ -1,5 +1,5 @@
 import { type Flag, isRepeatable } from '../lib/flags.ts';
-import { wrapText } from '../lib/text/wrap-text.ts';
+import { wrapText } from '../lib/text/terminal-text.ts';
 import type { CommandSyntax, FlagGroup, SubcommandSyntax } from './command.ts';
 
 /** The flags of a command with more than this are listed with their descriptions below them. */

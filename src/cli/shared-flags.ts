@@ -1,5 +1,5 @@
 import { type Flag, isOn, type ParsedFlags, usage } from '../lib/flags.ts';
-import { type DurationRule, durationForm, durationMs, readDuration } from '../lib/text/duration.ts';
+import { type DurationRule, durationForm, durationMs, readDuration } from '../lib/text/time.ts';
 import type { CommandContext, FlagGroup } from './command.ts';
 
 export const API_URL: Flag = {

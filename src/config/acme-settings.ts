@@ -1,6 +1,5 @@
 import { dnsZones } from '../dns/dns-zones.ts';
 import { SECRET_FORMS } from '../lib/secret-reference.ts';
-import { optional, required } from '../lib/settings/setting.ts';
 import {
   choice,
   choiceList,
@@ -10,10 +9,12 @@ import {
   httpsUrlList,
   integer,
   macKey,
+  optional,
+  required,
   text,
   textList,
   visibleText,
-} from '../lib/settings/setting-kinds.ts';
+} from '../lib/settings/setting.ts';
 
 const ACME = ['off', 'on'] as const;
 const CHALLENGES = ['tls-alpn-01', 'http-01', 'dns-01'] as const;

@@ -1,7 +1,5 @@
-import { optional, required } from '../lib/settings/setting.ts';
-import { choice, duration, hinted, text, textList, visibleText } from '../lib/settings/setting-kinds.ts';
-import { isAddressClaim } from '../lib/text/address-claims.ts';
-import { emailAddress } from '../lib/text/email-address.ts';
+import { choice, duration, hinted, optional, required, text, textList, visibleText } from '../lib/settings/setting.ts';
+import { emailAddress, isAddressClaim } from '../lib/text/email-address.ts';
 
 const issuer = text('an OpenID issuer, such as https://accounts.example.com', (value) => {
   return URL.canParse(value) && /^https?:$/.test(new URL(value).protocol) && !/[?#\s]/.test(value);

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { WireValue } from '../lib/settings/setting.ts';
-import { withField } from '../lib/text/yaml/with-field.ts';
+import { withField } from '../lib/text/yaml/read-yaml.ts';
 import { yamlLine } from '../lib/text/yaml/yaml-text.ts';
 import { configErrors } from './errors.ts';
 import { readConfigText } from './load.ts';

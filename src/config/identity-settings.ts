@@ -1,6 +1,5 @@
 import { hostNameProblem } from '../lib/net/host-name.ts';
-import { optional, required } from '../lib/settings/setting.ts';
-import { boolean, duration, hinted, text } from '../lib/settings/setting-kinds.ts';
+import { boolean, duration, hinted, optional, required, text } from '../lib/settings/setting.ts';
 import { emailAddress } from '../lib/text/email-address.ts';
 
 const identityHost = text(

@@ -1,12 +1,12 @@
 import { whyUnreadable } from '../lib/error-text.ts';
-import { isHostOrBelow } from '../lib/net/host-below.ts';
+import { isHostOrBelow } from '../lib/net/host-name.ts';
 import { formatListenAddress, isLoopbackHost, overlapping } from '../lib/net/listen-address.ts';
 import { readProgramFile } from '../lib/program-files.ts';
 import { readBoundedSync } from '../lib/read-bounded.ts';
 import type { DeclaredSetting } from '../lib/settings/setting.ts';
 import { didYouMean } from '../lib/text/near-match.ts';
+import { plainValue } from '../lib/text/yaml/plain-yaml.ts';
 import { readYaml, yamlProblemText } from '../lib/text/yaml/read-yaml.ts';
-import { plainValue } from '../lib/text/yaml/yaml-node.ts';
 import { decodeSetting, isUnset } from './decode.ts';
 import { CONFIG_VARIABLE, checkVariables, otelValues } from './environment.ts';
 import { configErrors } from './errors.ts';

@@ -1,4 +1,3 @@
-import { optional, required } from '../lib/settings/setting.ts';
 import {
   boolean,
   dialledAddress,
@@ -6,9 +5,11 @@ import {
   hinted,
   integer,
   listenAddressOrOff,
+  optional,
+  required,
   text,
   textList,
-} from '../lib/settings/setting-kinds.ts';
+} from '../lib/settings/setting.ts';
 
 /** Settings of a node among others. */
 export const nodeSettings = {

@@ -1,5 +1,4 @@
 import { isAbsolute } from 'node:path';
-import { optional, required, type Setting, type SettingRows, type SettingValues } from '../lib/settings/setting.ts';
 import {
   boolean,
   choice,
@@ -16,15 +15,20 @@ import {
   integerOrAuto,
   listenAddress,
   listenAddresses,
+  optional,
   originList,
   portList,
   portRange,
   postgresUrl,
   presetToken,
+  required,
+  type Setting,
+  type SettingRows,
+  type SettingValues,
   secretKeys,
   text,
   textList,
-} from '../lib/settings/setting-kinds.ts';
+} from '../lib/settings/setting.ts';
 import type { ModuleSettings } from '../modules/module-settings.ts';
 import { acmeSettings } from './acme-settings.ts';
 import { consoleSettings } from './console-settings.ts';

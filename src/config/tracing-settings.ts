@@ -1,6 +1,14 @@
-import { parseHttpUrl } from '../lib/http/http-url.ts';
-import { optional, required, type SettingKind } from '../lib/settings/setting.ts';
-import { choice, fraction, hinted, httpUrl, text } from '../lib/settings/setting-kinds.ts';
+import { parseHttpUrl } from '../lib/http/urls.ts';
+import {
+  choice,
+  fraction,
+  hinted,
+  httpUrl,
+  optional,
+  required,
+  type SettingKind,
+  text,
+} from '../lib/settings/setting.ts';
 
 export const PROTOCOLS = ['http/protobuf', 'http/json'] as const;
 /** Pairs of a name and a value. */

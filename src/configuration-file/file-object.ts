@@ -1,7 +1,7 @@
 import type { JsonObject } from '../lib/json.ts';
 import type { ReferenceAnnotation } from '../lib/schema/annotations.ts';
 import { didYouMean } from '../lib/text/near-match.ts';
-import type { YamlEntry, YamlMap } from '../lib/text/yaml/yaml-node.ts';
+import type { YamlEntry, YamlMap } from '../lib/text/yaml/plain-yaml.ts';
 import { type FileProblem, quoted } from './format.ts';
 import { type ObjectKind, objectKind, type Section, sectionOf } from './sections.ts';
 import type { FileSecret } from './wire-body.ts';

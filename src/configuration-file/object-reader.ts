@@ -1,7 +1,7 @@
 import type { TObject } from 'typebox';
 import type { JsonObject } from '../lib/json.ts';
 import type { FieldProblem } from '../lib/schema/field-problem.ts';
-import type { YamlMap } from '../lib/text/yaml/yaml-node.ts';
+import type { YamlMap } from '../lib/text/yaml/plain-yaml.ts';
 import type { Module } from '../modules/contract/module.ts';
 import { moduleProblems, normalized } from '../modules/module-config.ts';
 import { settingsOf } from '../modules/module-settings.ts';

@@ -1,6 +1,6 @@
 import { didYouMean } from '../lib/text/near-match.ts';
+import type { YamlEntry, YamlMap } from '../lib/text/yaml/plain-yaml.ts';
 import { readYaml } from '../lib/text/yaml/read-yaml.ts';
-import type { YamlEntry, YamlMap } from '../lib/text/yaml/yaml-node.ts';
 import { type FileObject, type MissingName, NameIndex, type PlacedEntry, StandInIds } from './file-object.ts';
 import { type FileProblem, FORMAT_VERSION, MAX_FILE_BYTES, MAX_OBJECTS, OWNER_PATTERN, quoted } from './format.ts';
 import { baseName, isNumbered, keyFieldOf, nameObjects, namingField } from './object-names.ts';

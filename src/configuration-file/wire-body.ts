@@ -7,7 +7,7 @@ import { isObjectSchema, isOpenSchema, secretVisibility } from '../lib/schema/sc
 import { defaultOf, hasDefault } from '../lib/schema/wire-forms.ts';
 import { parseSecretReference, SECRET_FORMS, type SecretReference } from '../lib/secret-reference.ts';
 import { didYouMean } from '../lib/text/near-match.ts';
-import { plainValue, type YamlMap, type YamlNode } from '../lib/text/yaml/yaml-node.ts';
+import { plainValue, type YamlMap, type YamlNode } from '../lib/text/yaml/plain-yaml.ts';
 import { fileFieldName } from './file-form.ts';
 import { quoted } from './format.ts';
 

@@ -5,7 +5,7 @@ import type { Clock } from '../lib/clock.ts';
 import { PosternError } from '../lib/errors.ts';
 import { cookieValues } from '../lib/http/cookie-header.ts';
 import type { JsonObject } from '../lib/json.ts';
-import { isEmailVerified } from '../lib/text/verified-email.ts';
+import { isEmailVerified } from '../lib/text/email-address.ts';
 import type { SignedIn } from '../resources/console-session-record.ts';
 import type { Store } from '../store/store.ts';
 import { consoleErrors } from './errors.ts';

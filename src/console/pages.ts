@@ -3,7 +3,7 @@ import { extname } from 'node:path';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { apiErrors } from '../api/errors.ts';
 import type { PosternError } from '../lib/errors.ts';
-import { accepts } from '../lib/http/accepted-value.ts';
+import { accepts } from '../lib/http/header-values.ts';
 import { escapedHtml, PAGE_STYLE_SOURCE, type PlainPage, plainPage } from '../lib/http/plain-page.ts';
 import { readProgramBytes } from '../lib/program-files.ts';
 import { consoleErrors } from './errors.ts';

@@ -1,10 +1,15 @@
-import { KeyedMutex } from '../lib/async/keyed-mutex.ts';
-import { DnsFailure } from './dns-failure.ts';
-import { type DnsZone, OTHER_ZONES, type ProviderPorts, type TxtRecord, type ZoneRecords } from './dns-provider.ts';
-import { openZone, providerOf } from './open-zone.ts';
-import { longestZone } from './record-name.ts';
-import type { DnsLookup } from './servers/dns-lookup.ts';
-import { followAliases } from './servers/follow-aliases.ts';
+import { KeyedMutex } from '../lib/async/turns.ts';
+import {
+  DnsFailure,
+  type DnsZone,
+  longestZone,
+  OTHER_ZONES,
+  type ProviderPorts,
+  type TxtRecord,
+  type ZoneRecords,
+} from './dns-provider.ts';
+import { openZone, providerOf } from './dns-zones.ts';
+import { type DnsLookup, followAliases } from './servers/dns-lookup.ts';
 import { missingAt, untilVisible } from './servers/until-visible.ts';
 
 export interface ChallengeRecordsOptions {

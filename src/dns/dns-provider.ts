@@ -1,4 +1,6 @@
 import type { GuardedFetch } from '../lib/http/guarded-fetch.ts';
+import { HTTP_URL_FORM, parseHttpUrl } from '../lib/http/urls.ts';
+import { isLoopbackHost } from '../lib/net/listen-address.ts';
 
 /** A TXT record. Other values of the name belong to others, and stay. */
 export interface TxtRecord {
@@ -66,4 +68,65 @@ export interface DnsProvider {
   readonly isHook: boolean;
   /** Loaded with the first record. */
   load(): Promise<(zone: OpenedZone) => ZoneRecords>;
+}
+
+/** Why a DNS record was not published or removed. The message is for people, says what to do, and contains no secret. */
+export class DnsFailure extends Error {
+  /** The record may appear later without another change. */
+  readonly isPending: boolean;
+
+  constructor(message: string, { isPending = false }: { readonly isPending?: boolean } = {}) {
+    super(message);
+    this.name = 'DnsFailure';
+    this.isPending = isPending;
+  }
+}
+
+/** Underscores are for names such as `_acme-challenge`, which hosts cannot have. */
+const NAME = /^(?=.{1,253}$)[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?)*$/;
+
+/** Whether the text is the name of a zone or record: in lower case, without a final dot. */
+export function isRecordName(text: string): boolean {
+  return NAME.test(text);
+}
+
+/** Part of the name before the zone; `@` is the zone itself. */
+export function nameInZone(name: string, zone: string): string {
+  return name === zone ? '@' : name.slice(0, -zone.length - 1);
+}
+
+/** The longest of the zones that the name is in. */
+export function longestZone<Zone extends { readonly zone: string }>(name: string, zones: readonly Zone[]): Zone | null {
+  let longest: Zone | null = null;
+  for (const each of zones) {
+    const isInside = name === each.zone || name.endsWith(`.${each.zone}`);
+    if (isInside && each.zone.length > (longest?.zone.length ?? -1)) longest = each;
+  }
+  return longest;
+}
+
+export function secretOption(description: string, isRequired = true): ProviderOption {
+  return { description, kind: 'secret', isRequired };
+}
+
+export function textOption(
+  description: string,
+  {
+    isRequired = false,
+    accepts,
+  }: { readonly isRequired?: boolean; readonly accepts?: (value: string) => boolean } = {},
+): ProviderOption {
+  return { description, kind: 'text', isRequired, ...(accepts !== undefined && { accepts }) };
+}
+
+/** Credentials are sent to it: without TLS only to this machine. */
+export function urlOption(description: string, isRequired = false): ProviderOption {
+  const form = `${HTTP_URL_FORM}; http:// only for this machine`;
+  return textOption(`${description} Allowed: ${form}.`, {
+    isRequired,
+    accepts: (value) => {
+      const url = parseHttpUrl(value);
+      return url !== null && (url.startsWith('https:') || isLoopbackHost(new URL(url).hostname));
+    },
+  });
 }

@@ -1,11 +1,20 @@
 import Type from 'typebox';
 import { isJsonObject, type JsonObject, type JsonValue } from '../lib/json.ts';
-import { parseSecretReference, SECRET_FORMS } from '../lib/secret-reference.ts';
+import { loadPart } from '../lib/load-part.ts';
+import { parseSecretReference, readSecret, SECRET_FORMS, type SecretReference } from '../lib/secret-reference.ts';
 import type { SettingKind } from '../lib/settings/setting.ts';
 import { didYouMean } from '../lib/text/near-match.ts';
-import { type DnsProvider, type DnsZone, OTHER_ZONES, type ProviderOption } from './dns-provider.ts';
+import {
+  DnsFailure,
+  type DnsProvider,
+  type DnsZone,
+  isRecordName,
+  OTHER_ZONES,
+  type ProviderOption,
+  type ProviderPorts,
+  type ZoneRecords,
+} from './dns-provider.ts';
 import { dnsProviders } from './providers/registry.ts';
-import { isRecordName } from './record-name.ts';
 
 const names = dnsProviders.map(({ name }) => name);
 
@@ -63,4 +72,22 @@ function problemOfOptions({ options }: DnsProvider, given: JsonObject): string |
 function isAccepted({ kind, accepts }: ProviderOption, value: JsonValue): boolean {
   if (typeof value !== 'string' || value === '') return false;
   return kind === 'secret' ? parseSecretReference(value) !== null : (accepts?.(value) ?? true);
+}
+
+export function providerOf({ provider }: DnsZone): DnsProvider {
+  // The setting has been checked.
+  return dnsProviders.find(({ name }) => name === provider) as DnsProvider;
+}
+
+/** The records of a zone at its provider, whose code is loaded now. */
+export async function openZone(zone: DnsZone, ports: ProviderPorts): Promise<ZoneRecords> {
+  const provider = providerOf(zone);
+  const records = await loadPart(() => provider.load());
+  const secret = async (option: string): Promise<string> => {
+    const reference = parseSecretReference(zone.options[option] as string) as SecretReference;
+    const read = await readSecret(reference, { env: ports.env, directory: '.' });
+    if ('value' in read) return read.value;
+    throw new DnsFailure(`acme_dns: ${option} of ${zone.zone} cannot be read: ${read.problem}`);
+  };
+  return records({ ...zone, ports, secret });
 }

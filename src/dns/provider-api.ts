@@ -1,10 +1,9 @@
 import { FetchProblem } from '../lib/http/fetch-problem.ts';
 import { createGuardedFetch, type GuardedFetch } from '../lib/http/guarded-fetch.ts';
-import { retryAtMs } from '../lib/http/retry-after.ts';
+import { retryAtMs } from '../lib/http/header-values.ts';
 import { isLoopbackHost } from '../lib/net/listen-address.ts';
-import { shownText } from '../lib/text/shown-text.ts';
-import { DnsFailure } from './dns-failure.ts';
-import type { ProviderPorts } from './dns-provider.ts';
+import { shownText } from '../lib/text/terminal-text.ts';
+import { DnsFailure, type ProviderPorts } from './dns-provider.ts';
 
 export interface ApiRequest {
   readonly method: 'GET' | 'POST' | 'DELETE';

@@ -1,4 +1,4 @@
-import type { KeyedMutex } from '../lib/async/keyed-mutex.ts';
+import type { KeyedMutex } from '../lib/async/turns.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { LivePorts } from '../modules/contract/prepare.ts';
 import type { StateKeeper } from '../replica/kept-state.ts';

@@ -1,4 +1,4 @@
-import { SliceLane, TimeSlice } from '../lib/async/slice-lane.ts';
+import { SliceLane, TimeSlice } from '../lib/async/slices.ts';
 import type { JsonObject, JsonValue } from '../lib/json.ts';
 import type { OperationResult } from '../resources/operation.ts';
 

@@ -4,7 +4,7 @@ import type { JsonObject } from '../lib/json.ts';
 import { createDecoder } from '../lib/schema/decode-body.ts';
 import type { FieldProblem } from '../lib/schema/field-problem.ts';
 import { createForm } from '../lib/schema/wire-forms.ts';
-import { parseRfc3339 } from '../lib/text/rfc3339-time.ts';
+import { parseRfc3339 } from '../lib/text/time.ts';
 import type { Asked, Module, ModuleQuestion, QuestionPorts } from '../modules/contract/module.ts';
 import type { PreparePorts } from '../modules/contract/prepare.ts';
 import { learnedClaims, loginPages, recentLogins } from '../modules/learned-claims.ts';

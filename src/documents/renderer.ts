@@ -1,7 +1,7 @@
 import type { TObject, TSchema } from 'typebox';
-import { MissingPart } from '../lib/async/missing-part.ts';
 import { PosternError } from '../lib/errors.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../lib/json.ts';
+import { MissingPart } from '../lib/load-part.ts';
 import { type Ref, referenceAnnotation } from '../lib/schema/annotations.ts';
 import {
   isObjectSchema,

@@ -1,4 +1,4 @@
-import { TimeSlice } from '../lib/async/slice-lane.ts';
+import { TimeSlice } from '../lib/async/slices.ts';
 import type { JsonValue } from '../lib/json.ts';
 import type { RecordReader } from '../replica/record-table.ts';
 import type { Replica } from '../replica/replica.ts';

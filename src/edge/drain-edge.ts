@@ -1,5 +1,5 @@
-import { until } from '../lib/async/until.ts';
-import { CLOSE_WITHIN_MS } from '../lib/http/web-socket-direction.ts';
+import { until } from '../lib/async/waiting.ts';
+import { CLOSE_WITHIN_MS } from '../lib/http/web-sockets.ts';
 import type { Exchange } from './exchange/exchange.ts';
 import type { LiveExchanges } from './exchange/live-exchanges.ts';
 import type { HttpServers } from './http/http-servers.ts';

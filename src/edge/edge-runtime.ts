@@ -1,5 +1,4 @@
-import type { BackendSnapshot } from '../backends/backend-snapshot.ts';
-import type { Target } from '../backends/target.ts';
+import type { BackendSnapshot, Target } from '../backends/backend.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { EdgeSnapshot } from '../snapshot/edge-snapshot.ts';
 import type { Tracing } from '../tracing/tracing.ts';

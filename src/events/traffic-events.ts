@@ -1,6 +1,5 @@
 import type { JsonObject } from '../lib/json.ts';
-import type { RawConnectionFacts } from '../telemetry/facts/raw-connection-facts.ts';
-import type { RequestFacts } from '../telemetry/facts/request-facts.ts';
+import type { RawConnectionFacts, RequestFacts } from '../telemetry/traffic-facts.ts';
 import type { EventRecorder } from './event-recorder.ts';
 
 export const REQUEST_COMPLETE = 'http_request_complete.v0';

@@ -1,21 +1,19 @@
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, type Settings } from 'node:http2';
 import type { TLSSocket } from 'node:tls';
-import { until } from '../lib/async/until.ts';
-import { reportBug } from '../lib/bug-report.ts';
-import { type ListenerOwner, listen, listenOnce } from '../lib/guarded-listeners.ts';
-import { destroySession } from '../lib/http2/destroy.ts';
+import { until } from '../lib/async/waiting.ts';
+import { type ListenerOwner, listen, listenOnce, reportBug } from '../lib/guarded-listeners.ts';
+import { destroySession, outliveStreams } from '../lib/http2/end-session.ts';
 import { MAX_HEAD_FIELDS, MAX_HEADER_LIST_SIZE, sendRequest } from '../lib/http2/heads.ts';
-import { outliveStreams } from '../lib/http2/outlive-streams.ts';
-import { cancelStream } from '../lib/http2/reset.ts';
 import { CONNECTION_WINDOW_BYTES, INITIAL_WINDOW_BYTES, SessionWindows } from '../lib/http2/session-windows.ts';
-import { SHARED_SESSION } from '../lib/http2/shared-session.ts';
-import { StreamPlaces } from '../lib/http2/stream-places.ts';
+import { SHARED_SESSION, StreamPlaces } from '../lib/http2/shared-session.ts';
+import { cancelStream } from '../lib/http2/stream-end.ts';
 import type { Shortage } from '../lib/net/shared-places.ts';
+import type { AgentFigures } from '../telemetry/live/installation-tunnels.ts';
 import { ControlStream } from '../tunnel/control-stream.ts';
 import { Liveness } from '../tunnel/liveness.ts';
 import { decodeAgentMessage, type GatewayMessage } from '../tunnel/messages.ts';
 import { CONTROL_AUTHORITY, CONTROL_PATH, HELLO_TIMEOUT_MS, MAX_STREAMS_PER_CONNECTION } from '../tunnel/protocol.ts';
-import type { ConnectionHandler, LocalConnection } from './local-connection.ts';
+import type { ConnectionHandler, LocalConnection } from './agent-session.ts';
 
 const TCP_PROBE_AFTER_MS = 30_000;
 /** Visitors' connections follow within seconds; then this process drains and closes the connections itself. */
@@ -234,4 +232,33 @@ export class AgentConnection implements LocalConnection, ListenerOwner {
 /** Waits for requests in progress, up to `timeoutMs`. */
 export function untilIdle(connections: () => Iterable<LocalConnection>, timeoutMs: number): Promise<boolean> {
   return until(() => ![...connections()].some((connection) => connection.active > 0), timeoutMs);
+}
+
+interface ConnectedSession {
+  readonly id: string;
+  readonly local: readonly LocalConnection[];
+}
+
+/** Pings take a moment of this process; the other connections have their turn later. */
+const MAX_PINGS = 200;
+
+/**
+ * Also measures the round trips for the next call: connections that carry traffic are not pinged otherwise. Null: the
+ * agent is not connected here.
+ */
+export function* agentFigures(sessions: Iterable<ConnectedSession>): Generator<AgentFigures | null> {
+  let pings = 0;
+  for (const { id, local } of sessions) {
+    if (local.length === 0) {
+      yield null;
+      continue;
+    }
+    let [bytesReceived, bytesSent] = [0, 0];
+    for (const connection of local) {
+      if (pings < MAX_PINGS && connection.measureRoundTrip()) pings += 1;
+      bytesReceived += connection.bytes.received;
+      bytesSent += connection.bytes.sent;
+    }
+    yield { id, roundTripsMs: local.map(({ roundTripMs }) => roundTripMs), bytesReceived, bytesSent };
+  }
 }

@@ -1,8 +1,7 @@
 import type { Socket } from 'node:net';
 import { createServer, type SecureContext, type Server, type TLSSocket, type TlsOptions } from 'node:tls';
 import { closing, ignoreErrors, type ListenerOwner, listen, listenPer, reporting } from '../lib/guarded-listeners.ts';
-import { Handshakes } from '../lib/net/handshakes.ts';
-import type { ArrivingClients } from '../lib/net/proxy-protocol/arriving-clients.ts';
+import { type ArrivingClients, Handshakes } from '../lib/net/arriving-clients.ts';
 import { ALPN } from '../tunnel/protocol.ts';
 
 const HANDSHAKE_TIMEOUT_MS = 10_000;

@@ -1,5 +1,4 @@
-import type { AgentSession } from './agent-session.ts';
-import type { LocalConnection } from './local-connection.ts';
+import type { AgentSession, LocalConnection } from './agent-session.ts';
 
 /** Agents that move reconnect with a TLS handshake each. */
 const MAX_AT_ONCE = 50;

@@ -1,10 +1,25 @@
 import { LruMap } from '../lib/lru-map.ts';
-import { ownerOf } from '../lib/net/address-owner.ts';
+import { ownerOf } from '../lib/net/shared-places.ts';
 import { TokenBucket } from '../lib/token-bucket.ts';
 import type { Enroll } from '../tunnel/messages.ts';
-import { isRefusedFirst, WRONG_SECRET_DELAY_MS } from './first-message.ts';
-import type { LocalConnection } from './local-connection.ts';
+import { PROTOCOL_VERSION } from '../tunnel/protocol.ts';
+import type { LocalConnection } from './agent-session.ts';
 import type { GatewayPorts, Redeemed, RedeemRequest } from './ports.ts';
+
+/** Slows down guessing of tokens and of invitations. */
+export const WRONG_SECRET_DELAY_MS = 1_000;
+
+/** Refuses a first message that this process cannot serve, with a right secret or a wrong one. */
+export function isRefusedFirst(connection: LocalConnection, version: number, isClosing: boolean): boolean {
+  if (isClosing) {
+    connection.refuse('ERR_POSTERN_GATEWAY_DRAINING', 'the server is being stopped; try again in a moment', true);
+    return true;
+  }
+  if (version === PROTOCOL_VERSION) return false;
+  const message = `the server speaks protocol version ${PROTOCOL_VERSION}, but the agent version ${version}: use the same release of both`;
+  connection.refuse('ERR_POSTERN_AGENT_PROTOCOL', message, false);
+  return true;
+}
 
 /** Invitations that do not work, per minute: from one address, and from all of them. */
 const PER_ADDRESS = 10;

@@ -1,6 +1,6 @@
 import type { OnlineTunnel, OnlineTunnels } from '../edge/tunnels/online-tunnels.ts';
 import { LabelIndex } from '../tunnel/label-index.ts';
-import type { BoundTunnel } from './bound-tunnel.ts';
+import type { AgentSession, BoundTunnel } from './agent-session.ts';
 
 /** Tunnels that can receive traffic now. */
 export class OnlineTunnelTable implements OnlineTunnels {
@@ -40,4 +40,13 @@ export class OnlineTunnelTable implements OnlineTunnels {
     this.#byId.delete(tunnel.id);
     this.#byLabel.remove(tunnel, tunnel.labels);
   }
+}
+
+/** Tunnels that receive traffic, by public address or labels: an agent keeps these when it moves to another process. */
+export function onlineKeys(sessions: Iterable<AgentSession>): readonly string[] {
+  return [...sessions].flatMap((session) =>
+    [...session.tunnels.values()]
+      .filter(({ isListed }) => isListed)
+      .map(({ publicUrl, labels }) => publicUrl ?? JSON.stringify(labels)),
+  );
 }

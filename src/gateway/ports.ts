@@ -1,9 +1,11 @@
 import type { EndpointPublisher } from '../edge/tunnels/endpoints.ts';
 import type { Clock } from '../lib/clock.ts';
-import type { Announcer } from '../nodes/directory/announced.ts';
+import type { Announcer, RemoteDirectory } from '../nodes/directory/announced.ts';
+import type { PeerLinks } from '../nodes/links/peer-links.ts';
+import type { Membership } from '../nodes/membership/membership.ts';
+import type { NodeStore } from '../store/node-store.ts';
 import type { PresenceStore } from '../store/store.ts';
 import type { EndpointModules } from '../tunnel/messages.ts';
-import type { ClusterPorts } from './nodes/cluster-ports.ts';
 import type { OnlineTunnelTable } from './online-tunnel-table.ts';
 
 export interface GatewayPorts {
@@ -40,7 +42,7 @@ export interface GatewayWorkers {
   settled(): Promise<void>;
 }
 
-export interface GatewayLog {
+interface GatewayLog {
   info(fields: object, message: string): void;
   warn(fields: object, message: string): void;
   error(fields: object, message: string): void;
@@ -96,4 +98,15 @@ export interface GatewayCounts {
   readonly unknown: number;
   readonly sessions: number;
   readonly tunnels: number;
+}
+
+/** The other nodes of the installation, for a gateway that shares sessions and names with them. */
+export interface ClusterPorts {
+  readonly membership: Pick<
+    Membership,
+    'self' | 'nodes' | 'get' | 'mayServe' | 'rightLeftMs' | 'nowMs' | 'onChange' | 'onLapse'
+  >;
+  readonly links: Pick<PeerLinks, 'get' | 'all' | 'call' | 'relay' | 'serve' | 'onDown'>;
+  readonly directory: Pick<RemoteDirectory, 'session' | 'sessions' | 'tunnelsOf' | 'nameHolder'>;
+  readonly store: NodeStore;
 }

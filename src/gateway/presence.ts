@@ -1,10 +1,61 @@
-import { type Periodic, periodically } from '../lib/async/periodically.ts';
+import { type Periodic, periodically } from '../lib/async/waiting.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { JsonObject } from '../lib/json.ts';
+import type { Announcer } from '../nodes/directory/announced.ts';
 import type { Lease, PresenceStore } from '../store/store.ts';
-import type { AgentSession } from './agent-session.ts';
-import type { BoundTunnel } from './bound-tunnel.ts';
-import { type DocumentFacts, endpointDoc, sessionDoc, tunnelDoc } from './session-docs.ts';
+import { ALPN } from '../tunnel/protocol.ts';
+import type { AgentSession, BoundTunnel } from './agent-session.ts';
+import type { GatewayPorts } from './ports.ts';
+
+/** What the documents of endpoints need besides the tunnel. */
+type DocumentFacts = Pick<GatewayPorts, 'region' | 'entryRules'>;
+
+/** What `GET /tunnel_sessions` shows. */
+function sessionDoc({ hello, connections, startedAt, problems }: AgentSession, region: string): JsonObject {
+  return {
+    agent_version: hello.agent_version,
+    ip: connections[0]?.remoteAddress ?? '',
+    metadata: hello.metadata,
+    os: hello.os,
+    region,
+    started_at: startedAt,
+    transport: ALPN,
+    remote_management: hello.remote_management,
+    // For the list of problems.
+    ...(problems.length > 0 && { problems: [...problems] }),
+  };
+}
+
+/** What `GET /tunnels` shows. */
+function tunnelDoc(tunnel: BoundTunnel, region: string): JsonObject {
+  return {
+    ...(tunnel.publicUrl !== null && { public_url: tunnel.publicUrl }),
+    started_at: tunnel.startedAt,
+    metadata: tunnel.metadata,
+    session_metadata: tunnel.session.hello.metadata,
+    ...(tunnel.proto !== null && { proto: tunnel.proto }),
+    region,
+    ...(tunnel.endpointId !== null && { endpoint_id: tunnel.endpointId }),
+    ...(tunnel.labels !== null && { labels: { ...tunnel.labels } }),
+    forwards_to: tunnel.forwardsTo,
+  };
+}
+
+/** What `GET /endpoints` shows. */
+function endpointDoc(tunnel: BoundTunnel, { region, entryRules }: DocumentFacts): JsonObject {
+  return {
+    region,
+    created_at: tunnel.startedAt,
+    updated_at: tunnel.startedAt,
+    public_url: tunnel.publicUrl ?? '',
+    proto: tunnel.proto ?? '',
+    hostport: tunnel.hostport ?? '',
+    type: 'ephemeral',
+    metadata: tunnel.metadata,
+    tunnel_id: tunnel.id,
+    ...(entryRules !== undefined && { entry_rules: [...entryRules(tunnel.modules)] }),
+  };
+}
 
 type LeaseKey = Pick<Lease, 'kind' | 'id'>;
 
@@ -14,7 +65,7 @@ const RENEW_MS = 5_000;
 /** Longer than the time between two looks for alerts. */
 const FAREWELL_MS = 60_000;
 
-export interface PresenceOptions extends DocumentFacts {
+interface PresenceOptions extends DocumentFacts {
   readonly store: PresenceStore;
   readonly clock: Clock;
   readonly bootId: string;
@@ -159,4 +210,52 @@ function keysOf(tunnel: BoundTunnel): LeaseKey[] {
 
 function nameOf({ kind, id }: LeaseKey): string {
   return `${kind} ${id}`;
+}
+
+/** Tells the other nodes which sessions and tunnels this one reaches. */
+export class Announcements {
+  readonly #announcer: Announcer | null;
+  readonly #nodeId: string;
+  readonly #facts: DocumentFacts;
+
+  constructor(announcer: Announcer | null, nodeId: string, facts: DocumentFacts) {
+    this.#announcer = announcer;
+    this.#nodeId = nodeId;
+    this.#facts = facts;
+  }
+
+  session(session: AgentSession): void {
+    this.#announcer?.putSession({
+      id: session.id,
+      credentialId: session.credentialId,
+      homeNodeId: session.home ?? this.#nodeId,
+      epoch: session.epoch,
+      ...(session.home === null && { holders: [...new Set(session.remote.map(({ nodeId }) => nodeId))] }),
+      doc: sessionDoc(session, this.#facts.region),
+    });
+  }
+
+  sessionGone(session: AgentSession): void {
+    this.#announcer?.removeSession(session.id);
+  }
+
+  tunnel(tunnel: BoundTunnel): void {
+    const { id, session, labels, forwardsTo, endpointId, proto, host, modules } = tunnel;
+    this.#announcer?.putTunnel({
+      id,
+      sessionId: session.id,
+      epoch: session.epoch,
+      doc: tunnelDoc(tunnel, this.#facts.region),
+      labels,
+      forwardsTo,
+      endpoint:
+        endpointId === null || proto === null
+          ? null
+          : { id: endpointId, proto, host, port: tunnel.port, modules, doc: endpointDoc(tunnel, this.#facts) },
+    });
+  }
+
+  tunnelGone(tunnel: BoundTunnel): void {
+    this.#announcer?.removeTunnel(tunnel.id);
+  }
 }

@@ -1,17 +1,12 @@
-import type { AgentSession } from './agent-session.ts';
-import type { Announcements } from './announcements.ts';
-import type { BoundTunnel } from './bound-tunnel.ts';
-import type { Claims, SessionRecords } from './claims.ts';
-import type { LocalConnection } from './local-connection.ts';
-import type { SessionCopies } from './nodes/session-copies.ts';
-import type { GatewayPorts } from './ports.ts';
-import type { Presence } from './presence.ts';
-import type { TunnelNames } from './tunnel-names.ts';
+import type { AgentSession, BoundTunnel, LocalConnection } from './agent-session.ts';
+import type { GatewayPorts, GatewayWorkers } from './ports.ts';
+import type { Announcements, Presence } from './presence.ts';
+import type { Claims, SessionRecords, TunnelNames } from './tunnel-names.ts';
 
 /** How long ids and names of a disconnected agent are kept for a resume. */
 const RESUME_WITHIN_MS = 60_000;
 
-export interface SessionLifeParts {
+interface SessionLifeParts {
   readonly ports: Pick<GatewayPorts, 'table' | 'events' | 'endpoints' | 'log'>;
   readonly names: () => TunnelNames;
   readonly presence: Presence;
@@ -170,3 +165,33 @@ export class SessionLife {
 function keysOf(session: AgentSession): readonly string[] {
   return [...session.tunnels.values()].flatMap((tunnel) => tunnel.claimKeys);
 }
+
+/** Copies of this node's sessions on other nodes that have connections of the same agents. */
+export interface SessionCopies {
+  tunnelChanged(tunnel: BoundTunnel): void;
+  /** Resolves once no other node serves the tunnel: each has confirmed the end, or no longer has a grant. */
+  tunnelGone(tunnel: BoundTunnel): Promise<void>;
+  sessionEnded(session: AgentSession): Promise<void>;
+  sessionChanged(session: AgentSession): void;
+}
+
+/** Workers of this node may serve sessions too. */
+export function alsoInWorkers(copies: SessionCopies, workers: GatewayWorkers | undefined): SessionCopies {
+  if (workers === undefined) return copies;
+  const both = async (elsewhere: Promise<void>): Promise<void> => {
+    await Promise.all([elsewhere, workers.settled()]);
+  };
+  return {
+    tunnelChanged: (tunnel) => copies.tunnelChanged(tunnel),
+    tunnelGone: (tunnel) => both(copies.tunnelGone(tunnel)),
+    sessionEnded: (session) => both(copies.sessionEnded(session)),
+    sessionChanged: (session) => copies.sessionChanged(session),
+  };
+}
+
+export const NO_COPIES: SessionCopies = {
+  tunnelChanged: () => {},
+  tunnelGone: () => Promise.resolve(),
+  sessionEnded: () => Promise.resolve(),
+  sessionChanged: () => {},
+};

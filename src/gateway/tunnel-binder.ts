@@ -1,20 +1,65 @@
 import { rfc3339 } from '../lib/clock.ts';
+import { labelsProblem } from '../lib/text/labels.ts';
 import type { Bind } from '../tunnel/messages.ts';
-import { Acl } from './acl.ts';
-import type { AgentSession } from './agent-session.ts';
-import { bindProblem, knownTunnel, takeReserved } from './bind-problem.ts';
-import { BoundTunnel, nameKey, portKey } from './bound-tunnel.ts';
-import type { Claims } from './claims.ts';
-import type { ReservedTunnel } from './nodes/session-record.ts';
+import { MAX_TUNNELS_PER_SESSION } from '../tunnel/protocol.ts';
+import { type AgentSession, BoundTunnel, nameKey, portKey, type ReservedTunnel } from './agent-session.ts';
 import type { GatewayPorts } from './ports.ts';
 import type { SessionLife } from './session-life.ts';
-import type { TunnelNames } from './tunnel-names.ts';
-import type { TunnelPorts } from './tunnel-ports.ts';
+import { Acl, type Claims, type TunnelNames, type TunnelPorts } from './tunnel-names.ts';
+
+/** Also by the agent's own number: it requests a tunnel again when the response was lost with a connection. */
+function knownTunnel(session: AgentSession, bind: Bind): BoundTunnel | undefined {
+  const byId = bind.id === undefined ? undefined : session.tunnels.get(bind.id);
+  return byId ?? session.tunnels.values().find((tunnel) => tunnel.ref === bind.ref);
+}
+
+/** The tunnel that it was on a node that is gone: it gets the same ids and name again. */
+function takeReserved(session: AgentSession, bind: Bind): ReservedTunnel | null {
+  const byId = bind.id === undefined ? undefined : session.reserved.get(bind.id);
+  const found = byId ?? session.reserved.values().find(({ ref }) => ref === bind.ref);
+  if (found === undefined) return null;
+  const isSame =
+    found.proto === (bind.proto ?? null) &&
+    JSON.stringify(found.labels) === JSON.stringify(bind.labels ?? null) &&
+    (bind.port === undefined || bind.port === found.port) &&
+    (bind.domain === undefined || bind.domain === '' || isHostOf(found.host, bind.domain.toLowerCase()));
+  if (!isSame) return null;
+  session.reserved.delete(found.id);
+  return found;
+}
+
+function bindProblem(session: AgentSession, bind: Bind): BindRefusal | null {
+  const invalid = (message: string): BindRefusal => ({ code: 'ERR_POSTERN_TUNNEL_INVALID', message, retry: false });
+  if (session.tunnels.size >= MAX_TUNNELS_PER_SESSION) {
+    const message = `an agent may have at most ${MAX_TUNNELS_PER_SESSION} tunnels: start another agent for more`;
+    return { code: 'ERR_POSTERN_TUNNEL_LIMIT', message, retry: false };
+  }
+  if ((bind.labels === undefined) === (bind.proto === undefined)) {
+    return invalid('a tunnel has either a protocol or labels');
+  }
+  if (bind.labels !== undefined) {
+    if (Object.keys(bind.labels).length === 0) return invalid('a tunnel with labels requires at least one label');
+    const problem = labelsProblem(bind.labels);
+    if (problem !== null) return invalid(`the tunnel ${problem}`);
+    if (bind.domain !== undefined || bind.port !== undefined || bind.modules !== undefined) {
+      return invalid('a tunnel with labels has no domain, port or modules of its own: configure them on its edge');
+    }
+    return null;
+  }
+  if (bind.proto === 'tcp' && bind.domain !== undefined) return invalid('a tcp tunnel has a port and no domain');
+  if (bind.proto !== 'tcp' && bind.port !== undefined) return invalid('only a tcp tunnel can request a port');
+  return null;
+}
+
+/** `domain` is a full name, or the first label of one. */
+function isHostOf(host: string | null, domain: string): boolean {
+  return host !== null && (host === domain || host.startsWith(`${domain}.`));
+}
 
 /** Free here, but another node has them: rare, because tcp tunnels listen on all nodes. */
 const MAX_PORTS_TRIED = 20;
 
-export interface BindRefusal {
+interface BindRefusal {
   readonly code: string;
   readonly message: string;
   readonly retry: boolean;
@@ -238,7 +283,7 @@ export class TunnelBinder {
   }
 }
 
-export function noLongerAllowed({ host, labels, modules }: BoundTunnel, rules: readonly string[]): string {
+function noLongerAllowed({ host, labels, modules }: BoundTunnel, rules: readonly string[]): string {
   const forbidden = new Acl(rules).forbiddenModules(modules);
   if (forbidden.length > 0) return modulesNotAllowed(forbidden);
   const what = labels === null ? [host ?? '*'] : Object.entries(labels).map(([key, value]) => `${key}=${value}`);
@@ -249,4 +294,38 @@ export function noLongerAllowed({ host, labels, modules }: BoundTunnel, rules: r
 function modulesNotAllowed(modules: readonly string[]): string {
   const rules = modules.map((name) => `"configure:${name}"`).join(', ');
   return `the acl of this credential does not allow agents to configure ${modules.join(', ')}: it needs ${rules}, or "configure:*"`;
+}
+
+interface CredentialChangePorts {
+  sessions(): readonly AgentSession[];
+  isAllowed(tunnel: BoundTunnel, acl: readonly string[]): boolean;
+  endSession(session: AgentSession, code: string, reason: string): void;
+  /** Its home is another node, which may not be linked. */
+  cutCopy(session: AgentSession, code: string, reason: string): void;
+  endTunnel(tunnel: BoundTunnel): void;
+}
+
+/** A deleted credential ends its sessions; a narrower acl ends the tunnels that it no longer allows. */
+export function applyCredentialChange(
+  credentialId: string,
+  credential: { readonly acl: readonly string[] } | null,
+  ports: CredentialChangePorts,
+): void {
+  for (const session of ports.sessions()) {
+    if (session.credentialId !== credentialId) continue;
+    if (credential === null) {
+      const reason = 'the token of this agent was deleted: configure another one';
+      if (session.home === null) ports.endSession(session, 'ERR_POSTERN_AGENT_REVOKED', reason);
+      else ports.cutCopy(session, 'ERR_POSTERN_AGENT_REVOKED', reason);
+      continue;
+    }
+    if (session.home !== null) continue;
+    for (const tunnel of [...session.tunnels.values()]) {
+      if (ports.isAllowed(tunnel, credential.acl)) continue;
+      const message = noLongerAllowed(tunnel, credential.acl);
+      const [connection] = session.connections;
+      connection?.send({ t: 'unbound', ref: tunnel.ref, code: 'ERR_POSTERN_TUNNEL_ACL', message, retry: false });
+      ports.endTunnel(tunnel);
+    }
+  }
 }

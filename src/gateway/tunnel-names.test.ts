@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { AgentSession } from './agent-session.ts';
-import type { BoundTunnel } from './bound-tunnel.ts';
+import { AgentSession, type BoundTunnel } from './agent-session.ts';
 import { TunnelNames } from './tunnel-names.ts';
 
 test('takes a name over once from an offline session whose end waits for the store', async () => {

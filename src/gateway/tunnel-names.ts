@@ -1,19 +1,40 @@
-import { isHostOrBelow } from '../lib/net/host-below.ts';
-import { hostNameProblem } from '../lib/net/host-name.ts';
+import { randomBytes, randomInt } from 'node:crypto';
+import { hostNameProblem, isHostOrBelow } from '../lib/net/host-name.ts';
 import type { Bind } from '../tunnel/messages.ts';
-import type { Acl } from './acl.ts';
-import type { AgentSession } from './agent-session.ts';
-import type { BoundTunnel } from './bound-tunnel.ts';
-import type { ClaimRefusal } from './claims.ts';
+import type { AgentSession, BoundTunnel } from './agent-session.ts';
 import type { GatewayErrorCode } from './errors.ts';
-import { ephemeralName } from './names.ts';
+
+const ADJECTIVES =
+  'amber,brisk,calm,clear,cosy,crisp,dapper,early,fair,fleet,gentle,glad,golden,hardy,jolly,keen,kind,light,lively,lucky,mellow,merry,neat,nimble,noble,plain,proud,quick,quiet,rapid,ruddy,silver,sleek,snug,sober,steady,sunny,swift,tidy,vivid,warm,witty'.split(
+    ',',
+  );
+const NOUNS =
+  'acorn,badger,beacon,birch,brook,cedar,cliff,cloud,comet,coral,cove,crane,dune,ember,falcon,fern,finch,fjord,flint,gate,glade,harbor,hazel,heron,island,jetty,lantern,larch,linden,maple,meadow,moss,oak,otter,pebble,pine,quay,raven,reef,ridge,river,robin,sparrow,spruce,stone,tern,thistle,tower,valley,willow,wren'.split(
+    ',',
+  );
+/** Without letters that are easily confused. */
+const ALPHABET = 'abcdefghjkmnpqrstuvwxyz23456789';
+const RANDOM_CHARACTERS = 10;
+
+/** A name that is easy to read aloud and hard to guess: the last part alone has 49 random bits. */
+function ephemeralName(): string {
+  const bytes = randomBytes(RANDOM_CHARACTERS * 2);
+  let random = '';
+  for (const byte of bytes) {
+    // Bytes beyond the last whole multiple would make some letters more likely than others.
+    if (byte < 256 - (256 % ALPHABET.length) && random.length < RANDOM_CHARACTERS)
+      random += ALPHABET[byte % ALPHABET.length];
+  }
+  if (random.length < RANDOM_CHARACTERS) return ephemeralName();
+  return `${ADJECTIVES[randomInt(ADJECTIVES.length)]}-${NOUNS[randomInt(NOUNS.length)]}-${random}`;
+}
 
 export const HOLDER_ANSWERS_WITHIN_MS = 2_000;
 
 /** A session that wants a name, on this node or on another one. */
 export type Claimant = Pick<AgentSession, 'id' | 'credentialId'>;
 
-export interface TunnelNamesPorts {
+interface TunnelNamesPorts {
   readonly domain: string;
   readonly identityHostname: string | null;
   isCoveredByEdge(host: string): boolean;
@@ -158,4 +179,142 @@ function refusal(code: GatewayErrorCode, message: string, retry = false): ClaimR
 
 function keyOf(host: string, proto: Proto | null): string {
   return `${proto === 'http' ? 'plain' : 'tls'} ${host}`;
+}
+
+/** Refusal with a message for the agent's user. */
+export interface ClaimRefusal {
+  readonly code: GatewayErrorCode;
+  readonly message: string;
+  readonly retry: boolean;
+}
+
+/** `again`: a session of this node took it in the meantime. */
+export type ClaimResult = 'claimed' | 'again' | ClaimRefusal;
+
+/** Names and ports that sessions own in the whole installation. Rules among sessions of one node are in `TunnelNames`. */
+export interface Claims {
+  /** `what` names the key in a refusal. `isChosen`: any other would do, so that nobody has to give it up. */
+  claim(session: AgentSession, key: string, what: string, isChosen?: boolean): Promise<ClaimResult>;
+  /** Others may have the keys once `unserved` has resolved: no node serves them for this session. */
+  release(session: AgentSession, keys: readonly string[], unserved: Promise<void>): void;
+  /** Resolves when releases of this key that have begun are finished. */
+  settled(key: string): Promise<void>;
+}
+
+/** On a server without other nodes nobody else can claim. */
+export const OWN_CLAIMS: Claims = {
+  claim: () => Promise.resolve('claimed'),
+  release: () => {},
+  settled: () => Promise.resolve(),
+};
+
+/** Sessions as another node needs them to resume one. */
+export interface SessionRecords {
+  /** Rejects when it could not be stored. */
+  create(session: AgentSession): Promise<void>;
+  /** Stored soon; a failure is retried. */
+  changed(session: AgentSession): void;
+  /** After `unserved`, with all its claims. */
+  remove(session: AgentSession, unserved: Promise<void>): void;
+}
+
+export const NO_RECORDS: SessionRecords = { create: () => Promise.resolve(), changed: () => {}, remove: () => {} };
+
+interface TunnelPortsParts {
+  sessions(): Iterable<AgentSession>;
+  /** Ends a session whose agent is gone, or one of its tunnels. */
+  endSession(session: AgentSession, reason: string): Promise<void>;
+  endTunnel(tunnel: BoundTunnel): Promise<void>;
+}
+
+/** Ports of agents that may resume. They follow the rules of names: only an agent that is alive keeps its port. */
+export class TunnelPorts {
+  readonly #parts: TunnelPortsParts;
+
+  constructor(parts: TunnelPortsParts) {
+    this.#parts = parts;
+  }
+
+  /** Takes a port over from a dead session of the same credential. Null: nobody of this node has it, or has it any longer. */
+  async free(claimant: Claimant, port: number): Promise<ClaimRefusal | null> {
+    const holder = this.#holderOf(port);
+    if (holder === undefined || holder.session.id === claimant.id) return null;
+    const { session: other } = holder;
+    if (other.credentialId !== claimant.credentialId) return portTaken(port);
+    if (!other.isOnline) await this.#parts.endTunnel(holder);
+    else if (!other.isSentAway && (await other.isAlive(HOLDER_ANSWERS_WITHIN_MS))) return portTaken(port);
+    else {
+      const reason = 'another agent took over the port because this one no longer responded';
+      await this.#parts.endSession(other, reason);
+    }
+    // Another tunnel may have taken it while the holder was being checked.
+    return this.free(claimant, port);
+  }
+
+  /** Another node decides about sessions with a home there. */
+  #holderOf(port: number): BoundTunnel | undefined {
+    for (const session of this.#parts.sessions()) {
+      if (session.home !== null || session.isEnded) continue;
+      for (const tunnel of session.tunnels.values()) if (tunnel.port === port) return tunnel;
+    }
+    return undefined;
+  }
+}
+
+export function portTaken(port: number): ClaimRefusal {
+  const message = `port ${port} is in use: request another one, or none to get a free port`;
+  return { code: 'ERR_POSTERN_TUNNEL_PORT', message, retry: true };
+}
+
+const BIND = 'bind:';
+const CONFIGURE = 'configure:';
+
+/**
+ * The tunnels that a credential lets its agents open, and the modules it lets them configure. The two are independent:
+ * without a `bind:` rule agents may open anything, without a `configure:` rule they may configure every module, and a
+ * rule of one kind does not affect the other.
+ */
+export class Acl {
+  readonly #binds: ReadonlySet<string>;
+  readonly #modules: ReadonlySet<string>;
+
+  constructor(rules: readonly string[]) {
+    this.#modules = new Set(
+      rules.filter((rule) => rule.startsWith(CONFIGURE)).map((rule) => rule.slice(CONFIGURE.length)),
+    );
+    // A rule of a kind that this version does not know restricts what may be opened: it allows nothing.
+    this.#binds = new Set(
+      rules.filter((rule) => !rule.startsWith(CONFIGURE)).map((rule) => rule.replace(new RegExp(`^${BIND}`), '')),
+    );
+  }
+
+  allowsHost(host: string): boolean {
+    if (this.#bindsAnything()) return true;
+    // As for edges: a wildcard covers one label.
+    return this.#binds.has(host) || this.#binds.has(`*${host.slice(host.indexOf('.'))}`);
+  }
+
+  /** By exact name, not by a wildcard or by the absence of rules: only this opens a host that an edge covers. */
+  namesExactly(host: string): boolean {
+    return this.#binds.has(host);
+  }
+
+  allowsLabels(labels: Readonly<Record<string, string>>): boolean {
+    return this.#bindsAnything() || Object.entries(labels).every(([key, value]) => this.#binds.has(`${key}=${value}`));
+  }
+
+  /** Ports have no name that a rule could allow: they require unrestricted permission. */
+  allowsPorts(): boolean {
+    return this.#bindsAnything();
+  }
+
+  /** The modules of a tunnel that agents with this credential may not configure. */
+  forbiddenModules(modules: Readonly<Record<string, unknown>>): readonly string[] {
+    if (this.#modules.size === 0 || this.#modules.has('*')) return [];
+    return Object.keys(modules).filter((name) => modules[name] !== undefined && !this.#modules.has(name));
+  }
+
+  #bindsAnything(): boolean {
+    return this.#binds.size === 0 || this.#binds.has('*');
+  }
 }

@@ -1,4 +1,4 @@
-import type { HeaderList } from '../lib/http/header-list.ts';
+import type { HeaderList } from '../lib/http/header-values.ts';
 import type { WholeAnswer, WholeRequest } from '../lib/http/whole-request.ts';
 import type { JsonObject } from '../lib/json.ts';
 

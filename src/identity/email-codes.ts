@@ -1,8 +1,7 @@
 import { hash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LruMap } from '../lib/lru-map.ts';
-import { isSameSecret } from '../lib/text/is-same-secret.ts';
-import { newCode, shownCode, typedCode } from '../lib/text/typed-code.ts';
+import { isSameSecret, newCode, shownCode, typedCode } from '../lib/text/secrets.ts';
 import type { IdentityMail, IdentityPeople, Person } from './contracts.ts';
 
 /** It names the host and no link: people type the code where they asked for it. */

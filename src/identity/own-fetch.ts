@@ -1,5 +1,5 @@
 import type { GuardedFetch } from '../lib/http/guarded-fetch.ts';
-import { type HeaderList, pairsOf } from '../lib/http/header-list.ts';
+import { type HeaderList, pairsOf } from '../lib/http/header-values.ts';
 import type { IdentityHost } from './contracts.ts';
 
 const NOTHING = Buffer.alloc(0);

@@ -1,8 +1,7 @@
 import { rfc3339 } from '../lib/clock.ts';
 import type { JsonObject } from '../lib/json.ts';
 import { emailAddress } from '../lib/text/email-address.ts';
-import { linkSecrets } from '../lib/text/link-secret.ts';
-import { hashToken } from '../lib/text/token-hash.ts';
+import { hashToken, linkSecrets } from '../lib/text/secrets.ts';
 import type { RecordPut, StoredRecord, UniqueKey } from '../store/store.ts';
 
 export const USER_ACCOUNT_KIND = 'user_account';

@@ -1,7 +1,7 @@
 import { type Clock, rfc3339 } from '../lib/clock.ts';
 import type { JsonObject } from '../lib/json.ts';
 import { emailAddress } from '../lib/text/email-address.ts';
-import { hashToken } from '../lib/text/token-hash.ts';
+import { hashToken } from '../lib/text/secrets.ts';
 import { RecordIndex } from '../replica/record-index.ts';
 import type { Replica } from '../replica/replica.ts';
 import { earlierDocument } from '../store/own-records.ts';

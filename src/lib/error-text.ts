@@ -1,3 +1,5 @@
+import { type ErrorCode, PosternError } from './errors.ts';
+
 /** What an error says. When every address of a host failed, the runtime's error has no text of its own. */
 export function messageOf(error: unknown): string {
   if (error instanceof AggregateError && error.errors.length > 0) return error.errors.map(messageOf).join('; ');
@@ -38,4 +40,17 @@ function fileReason(cause: unknown, ifDenied: string): string {
 /** Whether a path is right, and the disk has no room. */
 export function isDiskFull(cause: unknown): boolean {
   return ['ENOSPC', 'EDQUOT'].includes(failureCode(cause));
+}
+
+/** During a failover the database is away, then perhaps a standby, then perhaps one that lacks the last commits. */
+const OUTAGES: ReadonlySet<ErrorCode> = new Set([
+  'ERR_POSTERN_STORE_UNAVAILABLE',
+  'ERR_POSTERN_STORE_FULL',
+  'ERR_POSTERN_STORE_READ_ONLY',
+  'ERR_POSTERN_STORE_WENT_BACK',
+]);
+
+/** Whether the store was temporarily not readable or writable: neither a bug here nor a fault of the request. */
+export function isStoreOutage(error: unknown): error is PosternError {
+  return error instanceof PosternError && OUTAGES.has(error.code);
 }

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { EventEmitter } from 'node:events';
 import { test } from 'node:test';
-import { onBug } from './bug-report.ts';
-import { attach, closing, guarded, ignoreErrors, listen, listenOnce, listenPer } from './guarded-listeners.ts';
+import { attach, closing, guarded, ignoreErrors, listen, listenOnce, listenPer, onBug } from './guarded-listeners.ts';
 
 function throwing(): never {
   throw new Error('injected');

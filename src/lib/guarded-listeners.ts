@@ -1,5 +1,33 @@
+import { channel } from 'node:diagnostics_channel';
 import type { EventEmitter } from 'node:events';
-import { reportBug } from './bug-report.ts';
+
+/** An unexpected exception. It was contained: the process continues. */
+export interface Bug {
+  readonly error: unknown;
+  /** Fields of the log line: the request, or the part of the program. */
+  readonly facts: Readonly<Record<string, unknown>>;
+}
+
+/**
+ * A diagnostics channel, because socket listeners have no logger, and passing one to each would clutter every
+ * signature.
+ */
+const BUGS = channel('postern:bug');
+
+export function reportBug(error: unknown, facts: Bug['facts']): void {
+  if (BUGS.hasSubscribers) BUGS.publish({ error, facts } satisfies Bug);
+  // An agent embedded in another program.
+  else process.emitWarning(error instanceof Error ? error : String(error));
+}
+
+/** Returns a function that stops listening. */
+export function onBug(listener: (bug: Bug) => void): () => void {
+  const onMessage = (bug: unknown): void => listener(bug as Bug);
+  BUGS.subscribe(onMessage);
+  return () => {
+    BUGS.unsubscribe(onMessage);
+  };
+}
 
 /**
  * Owns the listeners of one connection or exchange. It receives the exceptions that they throw, reports them as bugs
@@ -12,7 +40,7 @@ export interface ListenerOwner {
 
 declare const GUARDED: unique symbol;
 /** A listener whose exceptions go to its owner. */
-export type Guarded<Args extends unknown[]> = ((...args: Args) => void) & { readonly [GUARDED]: true };
+type Guarded<Args extends unknown[]> = ((...args: Args) => void) & { readonly [GUARDED]: true };
 
 /** Costs about 50 ns per event, and a closure per listener. */
 export function guarded<Args extends unknown[]>(

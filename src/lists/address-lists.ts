@@ -1,9 +1,8 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
-import { KeyedMutex } from '../lib/async/keyed-mutex.ts';
-import { Turns } from '../lib/async/turns.ts';
+import { KeyedMutex, Turns } from '../lib/async/turns.ts';
 import type { Clock } from '../lib/clock.ts';
 import { failureCode } from '../lib/error-text.ts';
-import { AddressListProblem } from '../lib/net/address-list/list-problem.ts';
+import { AddressListProblem } from '../lib/net/address-table.ts';
 import { FollowedList, type ListOrigin, type ListState } from './followed-list.ts';
 import { type BuiltTable, KeptTables } from './kept-tables.ts';
 import { COUNTRIES, type KnownLists } from './known-lists.ts';

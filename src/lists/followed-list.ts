@@ -1,7 +1,7 @@
 import { FetchProblem } from '../lib/http/fetch-problem.ts';
 import type { GuardedFetch } from '../lib/http/guarded-fetch.ts';
-import { AddressListProblem } from '../lib/net/address-list/list-problem.ts';
-import { GatheredBytes } from '../lib/net/gathered-bytes.ts';
+import { AddressListProblem } from '../lib/net/address-table.ts';
+import { GatheredBytes } from '../lib/net/waiting-bytes.ts';
 import type { BuiltTable, ListFormat } from './kept-tables.ts';
 
 /** What one look at a source found; null: the same as before. */

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isJsonObject, type JsonObject } from '../lib/json.ts';
-import { isTable } from '../lib/net/address-list/address-table.ts';
+import { isTable } from '../lib/net/address-table.ts';
 import { writeDurably } from '../lib/process/durable-file.ts';
 
 const SUFFIX = '.table';

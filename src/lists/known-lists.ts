@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from '../lib/json.ts';
-import { AddressTable } from '../lib/net/address-list/address-table.ts';
+import { AddressTable } from '../lib/net/address-table.ts';
 
 /** The table of countries has this name among the lists, and is the source of every list with `countries`. */
 export const COUNTRIES = 'countries';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, suite, test } from 'node:test';
 import { mmdbFile } from '../../test/support/mmdb-file.ts';
-import { AddressListProblem } from '../lib/net/address-list/list-problem.ts';
+import { AddressListProblem } from '../lib/net/address-table.ts';
 import { ListLoader } from './list-loader.ts';
 
 const loader = new ListLoader();

@@ -1,7 +1,7 @@
 import type { Worker } from 'node:worker_threads';
 import { failureCode } from '../lib/error-text.ts';
 import { type ListenerOwner, listen } from '../lib/guarded-listeners.ts';
-import { AddressListProblem } from '../lib/net/address-list/list-problem.ts';
+import { AddressListProblem } from '../lib/net/address-table.ts';
 import { startProgramWorker } from '../lib/program-files.ts';
 import type { BuildAnswer, BuildJob, BuiltTable, ListFormat } from './kept-tables.ts';
 

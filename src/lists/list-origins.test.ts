@@ -4,7 +4,7 @@ import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { tempDir } from '../../test/support/temp-dir.ts';
-import { AddressListProblem } from '../lib/net/address-list/list-problem.ts';
+import { AddressListProblem } from '../lib/net/address-table.ts';
 import { readListFile } from './list-origins.ts';
 
 const LIMITS = { maxBytes: 16 * 1024 * 1024, known: null, nowMs: Date.now() };

@@ -4,7 +4,7 @@ import { basename, dirname, join, sep } from 'node:path';
 import { failureCode } from '../lib/error-text.ts';
 import type { GuardedFetch } from '../lib/http/guarded-fetch.ts';
 import type { JsonObject } from '../lib/json.ts';
-import { AddressListProblem } from '../lib/net/address-list/list-problem.ts';
+import { AddressListProblem } from '../lib/net/address-table.ts';
 import { fetchList, type KnownReading, type ListOrigin, type Reading } from './followed-list.ts';
 import { COUNTRIES, listSource } from './known-lists.ts';
 

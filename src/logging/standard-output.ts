@@ -1,5 +1,4 @@
 import { constants, fstatSync, openSync, writeSync } from 'node:fs';
-import { LineOutput, type TryWrite } from './line-output.ts';
 
 const STANDARD_OUTPUT = 1;
 /** How long an ending process waits for a stalled reader. */
@@ -63,5 +62,140 @@ function nonBlockingDescriptor(fd: number): number {
     return openSync(`/dev/fd/${fd}`, constants.O_WRONLY | constants.O_NONBLOCK | constants.O_NOCTTY);
   } catch {
     return fd;
+  }
+}
+
+/**
+ * Writes as much as possible without blocking, and returns the number of bytes; 0: none for now. Throws when it cannot
+ * write.
+ */
+export type TryWrite = (bytes: Uint8Array) => number;
+
+export interface LineOutputOptions {
+  readonly tryWrite: TryWrite;
+  /** Bytes that may be queued for a slow reader. */
+  readonly maxPendingBytes?: number;
+  readonly retryMs?: number;
+}
+
+const MAX_PENDING_BYTES = 1_048_576;
+const RETRY_MS = 50;
+const FLUSH_STEP_MS = 5;
+
+/**
+ * Lines for a reader that may stall. While the reader keeps up they are written synchronously, so that the last lines
+ * before a crash are out. States: *flowing* (nothing is queued), *waiting* (lines are queued in memory, in order, and
+ * writing is retried on a timer), *dropping* (the queue is full: whole lines are dropped and counted, until half of the
+ * queue is out). On leaving *dropping*, one line marks the gap.
+ *
+ * If the destination fails (the reader is gone, the disk is full), queued lines are dropped and the next line tries
+ * again.
+ */
+export class LineOutput {
+  /** The line that marks dropped lines, with its line feed. */
+  gapLine: (count: number) => string = (count) =>
+    `postern: ${count} lines dropped because the output was not read fast enough\n`;
+  readonly #tryWrite: TryWrite;
+  readonly #maxPendingBytes: number;
+  readonly #retryMs: number;
+  #pending: Buffer[] = [];
+  #pendingBytes = 0;
+  /** Since the last gap line. */
+  #gap = 0;
+  #dropped = 0;
+  #timer: NodeJS.Timeout | null = null;
+
+  constructor({ tryWrite, maxPendingBytes = MAX_PENDING_BYTES, retryMs = RETRY_MS }: LineOutputOptions) {
+    this.#tryWrite = tryWrite;
+    this.#maxPendingBytes = maxPendingBytes;
+    this.#retryMs = retryMs;
+  }
+
+  /** Lines dropped since the start. */
+  get dropped(): number {
+    return this.#dropped;
+  }
+
+  get pendingBytes(): number {
+    return this.#pendingBytes;
+  }
+
+  /** Whole lines, one or several. */
+  write(text: string): void {
+    const bytes = Buffer.from(text);
+    if (this.#pendingBytes > 0 && !this.#hasRoomFor(bytes.length)) {
+      this.#drop(bytes);
+      return;
+    }
+    if (this.#gap > 0) this.#fillGap();
+    this.#append(bytes);
+    if (this.#timer === null) this.#send();
+  }
+
+  /** Waits for the reader, blocking the process, for at most `maxWaitMs`: used just before the process ends. */
+  flush(maxWaitMs: number): void {
+    const deadline = performance.now() + maxWaitMs;
+    this.#send();
+    while (this.#pendingBytes > 0 && performance.now() < deadline) {
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, FLUSH_STEP_MS);
+      this.#send();
+    }
+  }
+
+  #hasRoomFor(byteCount: number): boolean {
+    // Half, so that a reader that is slightly too slow causes a few long gaps, not many short ones.
+    const limit = this.#gap > 0 ? this.#maxPendingBytes / 2 : this.#maxPendingBytes;
+    return this.#pendingBytes + byteCount <= limit;
+  }
+
+  #append(bytes: Buffer): void {
+    this.#pending.push(bytes);
+    this.#pendingBytes += bytes.length;
+  }
+
+  #fillGap(): void {
+    const line = Buffer.from(this.gapLine(this.#gap));
+    this.#gap = 0;
+    this.#append(line);
+  }
+
+  #drop(bytes: Buffer): void {
+    let lines = 0;
+    for (const byte of bytes) if (byte === 10) lines += 1;
+    this.#gap += lines;
+    this.#dropped += lines;
+  }
+
+  #send(): void {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
+    try {
+      this.#sendPending();
+      if (this.#pendingBytes === 0 && this.#gap > 0) {
+        this.#fillGap();
+        this.#sendPending();
+      }
+    } catch {
+      for (const bytes of this.#pending) this.#drop(bytes);
+      this.#pending = [];
+      this.#pendingBytes = 0;
+      return;
+    }
+    if (this.#pendingBytes > 0) this.#timer = setTimeout(() => this.#send(), this.#retryMs).unref();
+  }
+
+  #sendPending(): void {
+    let sent = 0;
+    try {
+      for (let bytes = this.#pending[sent]; bytes !== undefined; bytes = this.#pending[sent]) {
+        const count = this.#tryWrite(bytes);
+        this.#pendingBytes -= count;
+        if (count === bytes.length) sent += 1;
+        else if (count === 0) return;
+        else this.#pending[sent] = bytes.subarray(count);
+      }
+    } finally {
+      this.#pending.splice(0, sent);
+    }
   }
 }

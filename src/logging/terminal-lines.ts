@@ -1,5 +1,5 @@
 import type { DestinationStream } from 'pino';
-import { printable } from '../lib/text/terminal-safe.ts';
+import { printable } from '../lib/text/terminal-text.ts';
 
 const HIDDEN_FIELDS = new Set(['level', 'time', 'msg', 'err', 'node']);
 /** As `RequestLines` writes them. */

@@ -3,8 +3,8 @@ import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import type { Config } from '../config/schema.ts';
 import type { Clock } from '../lib/clock.ts';
+import { publicAddressGuard } from '../lib/net/cidr.ts';
 import { isLoopbackHost } from '../lib/net/listen-address.ts';
-import { publicAddressGuard } from '../lib/net/public-address-guard.ts';
 import { AddressLists, addListMetrics } from '../lists/address-lists.ts';
 import type { ListOrigin, ListState } from '../lists/followed-list.ts';
 import { COUNTRIES, KnownLists, listSource } from '../lists/known-lists.ts';
@@ -15,7 +15,7 @@ import type { Replica } from '../replica/replica.ts';
 import { configOf } from '../snapshot/module-tables.ts';
 import { type Change, revisionOf, type StoredRecord } from '../store/store.ts';
 import type { OwnAddresses } from '../upstream/own-addresses.ts';
-import { LIST_KIND } from './data-plane/follow-lists.ts';
+import { LIST_KIND } from './data-plane/assemble-edge.ts';
 import { moduleNetwork } from './data-plane/module-runtimes.ts';
 
 interface ListDependencies {

@@ -12,7 +12,7 @@ import { allPages } from '../resources/paging.ts';
 import type { OnlinePort } from '../resources/ports.ts';
 import type { Store } from '../store/store.ts';
 import type { BackendTraffic } from '../telemetry/metrics/backend-traffic.ts';
-import { onlineInStore } from './cluster/online-in-store.ts';
+import { onlineInStore } from './cluster/directory.ts';
 import type { Circuits } from './data-plane/circuits.ts';
 
 export interface AlertDependencies {

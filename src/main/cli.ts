@@ -1,13 +1,13 @@
+import { once } from 'node:events';
 import { isatty } from 'node:tty';
 import { type CommandContext, isHelp } from '../cli/command.ts';
 import { terminalWidth } from '../cli/output/terminal.ts';
 import { exitCodeOf, problemText } from '../cli/problem-text.ts';
 import type { InstalledServer } from '../cli/service/installed-server.ts';
 import { tuneRuntime } from '../lib/process/tune-runtime.ts';
-import { terminalSafe } from '../lib/text/terminal-safe.ts';
+import { terminalSafe } from '../lib/text/terminal-text.ts';
 import { COMMANDS } from './commands/command-list.ts';
 import { findCommand, overview } from './commands/overview.ts';
-import { exitIfInterrupted, onInterrupt, waitingPrinter } from './commands/own-process.ts';
 import { programVersion } from './version.ts';
 
 const VERSION_WORDS = ['version', '--version', '-V'];
@@ -77,4 +77,35 @@ export async function runCli(args: readonly string[], given: CommandContext): Pr
 function wordsOf(args: readonly string[]): readonly string[] {
   const end = args.findIndex((arg) => arg.startsWith('-'));
   return end === -1 ? args : args.slice(0, end);
+}
+
+let isInterrupted = false;
+
+/** The listeners stay: a launcher forwards the signal that the terminal sent already. */
+export function onInterrupt(stop: () => void): void {
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    process.on(signal, () => {
+      isInterrupted = true;
+      stop();
+    });
+  }
+}
+
+/** A request that was abandoned would keep the process alive until its time limit. */
+export function exitIfInterrupted(): void {
+  if (isInterrupted) process.exit();
+}
+
+/** For commands that end: no output is lost, however slow the reader is. A reader that leaves, such as `head`, ends them. */
+export function waitingPrinter(): Pick<CommandContext, 'print' | 'printed'> {
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error;
+    process.exit(0);
+  });
+  return {
+    print: (line) => process.stdout.write(`${line}\n`),
+    printed: async () => {
+      if (process.stdout.writableNeedDrain) await once(process.stdout, 'drain');
+    },
+  };
 }

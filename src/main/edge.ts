@@ -1,16 +1,17 @@
+import type { Socket } from 'node:net';
 import type { EdgeDrainOptions } from '../edge/drain-edge.ts';
 import type { Edge } from '../edge/edge.ts';
 import { type OpenServer, openEdgeListener } from '../edge/listeners/edge-listener.ts';
 import { openPlainListener } from '../edge/listeners/plain-listener.ts';
 import type { EndpointPublisher } from '../edge/tunnels/endpoints.ts';
 import type { TunnelPorts } from '../edge/tunnels/tunnel-traffic.ts';
-import { CLOSE_WITHIN_MS } from '../lib/http/web-socket-direction.ts';
+import { ignoreErrors } from '../lib/guarded-listeners.ts';
+import { CLOSE_WITHIN_MS } from '../lib/http/web-sockets.ts';
 import { formatListenAddress, type ListenAddresses } from '../lib/net/listen-address.ts';
 import { newProblems } from '../snapshot/problems.ts';
 import type { Snapshots } from '../snapshot/snapshots.ts';
 import { assembleEdge, type EdgeParts } from './data-plane/assemble-edge.ts';
 import type { ListeningSockets, OpenSocket } from './sockets/listening-sockets.ts';
-import { StartGate } from './sockets/start-gate.ts';
 
 export interface EdgeDependencies extends Omit<EdgeParts, 'publicPorts' | 'inheritedPort' | 'isLazy'> {
   readonly sockets: ListeningSockets;
@@ -99,4 +100,39 @@ export function openersOf(
 ): readonly OpenServer[] {
   const all = config[setting];
   return all.map((address) => (server) => sockets.open(server, setting, address, all));
+}
+
+/** As many as a listening socket queues for a slow program, and more than come within seconds. */
+const MAX_WAITING = 4_096;
+
+/**
+ * Connections of visitors that come while this node does not know yet what the others serve. They wait: without it, the
+ * edge would say that there is no such site.
+ */
+export class StartGate {
+  readonly #waiting = new Map<Socket, () => void>();
+  #isOpen = false;
+
+  pass(socket: Socket, enter: () => void): void {
+    if (this.#isOpen) {
+      enter();
+      return;
+    }
+    ignoreErrors(socket);
+    if (this.#waiting.size < MAX_WAITING) this.#waiting.set(socket, enter);
+    else socket.destroy();
+  }
+
+  open(): void {
+    this.#isOpen = true;
+    const waiting = [...this.#waiting];
+    this.#waiting.clear();
+    for (const [socket, enter] of waiting) if (!socket.destroyed) enter();
+  }
+
+  /** The server stops before it has started. */
+  close(): void {
+    for (const socket of this.#waiting.keys()) socket.destroy();
+    this.open();
+  }
 }

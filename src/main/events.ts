@@ -12,7 +12,7 @@ import { addRecordingMetrics, EventRecorder, WantedTypes } from '../events/event
 import { createTrafficReporter, type TrafficReporter } from '../events/traffic-events.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { JsonObject } from '../lib/json.ts';
-import { publicAddressGuard } from '../lib/net/public-address-guard.ts';
+import { publicAddressGuard } from '../lib/net/cidr.ts';
 import { createKsuidSource } from '../lib/text/ksuid.ts';
 import type { Replica } from '../replica/replica.ts';
 import type { DestinationTester } from '../resources/event_destinations/event-destinations.ts';

@@ -11,15 +11,44 @@ import type { OwnIssuer } from '../modules/contract/own-issuer.ts';
 import { recentLogins } from '../modules/learned-claims.ts';
 import { reservedNames } from '../modules/reserved-names.ts';
 import type { ExplainedRequest, HypotheticalRequest } from '../resources/explain/explain.ts';
+import type { EdgeSnapshot } from '../snapshot/edge-snapshot.ts';
 import type { Snapshots } from '../snapshot/snapshots.ts';
 import type { Store } from '../store/store.ts';
-import { edgeSettings } from './data-plane/edge-settings.ts';
+import { edgeSettings } from './data-plane/assemble-edge.ts';
 import { NO_ATTEMPTS } from './data-plane/inert-ports.ts';
-import { openModuleRuntimes, type RuntimeDependencies } from './data-plane/module-runtimes.ts';
+import { type ModuleRuntimes, openModuleRuntimes, type RuntimeDependencies } from './data-plane/module-runtimes.ts';
 import { tracesUrl } from './data-plane/tracing.ts';
-import { InertEdges } from './inert-edges.ts';
 
-export interface ExplainerDependencies
+/** Edges whose modules have no effect, compiled when somebody asks for an explanation, once per version. */
+class InertEdges {
+  readonly #open: () => Promise<ModuleRuntimes>;
+  readonly #compiled = new WeakMap<EdgeSnapshot, EdgeSnapshot>();
+  #runtimes: Promise<ModuleRuntimes> | null = null;
+
+  constructor(open: () => Promise<ModuleRuntimes>) {
+    this.#open = open;
+  }
+
+  async of(edge: EdgeSnapshot, snapshots: Snapshots): Promise<EdgeSnapshot | null> {
+    const known = this.#compiled.get(edge);
+    if (known !== undefined) return known;
+    // A failure is not kept: the next question tries again.
+    this.#runtimes ??= this.#open().catch((error: unknown) => {
+      this.#runtimes = null;
+      throw error;
+    });
+    const { byModule } = await this.#runtimes;
+    const compiled = snapshots.compileWith(edge, byModule);
+    if (compiled !== null) this.#compiled.set(edge, compiled);
+    return compiled;
+  }
+
+  async close(): Promise<void> {
+    await this.#runtimes?.then((runtimes) => runtimes.close());
+  }
+}
+
+interface ExplainerDependencies
   extends Omit<
     RuntimeDependencies,
     'registry' | 'attempts' | 'isAddressAllowed' | 'recompile' | 'isInert' | 'traffic'

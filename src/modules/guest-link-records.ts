@@ -1,4 +1,4 @@
-import { linkSecrets } from '../lib/text/link-secret.ts';
+import { linkSecrets } from '../lib/text/secrets.ts';
 
 /** Where guests open and redeem links. */
 export const GUEST_PATH = '/.postern/guest';

@@ -1,5 +1,5 @@
-import { MissingPart } from '../lib/async/missing-part.ts';
 import type { JsonObject } from '../lib/json.ts';
+import { MissingPart } from '../lib/load-part.ts';
 import type { FieldProblem } from '../lib/schema/field-problem.ts';
 import type { CheckContext, Module, SealContext, Sealed } from './contract/module.ts';
 

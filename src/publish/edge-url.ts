@@ -1,5 +1,5 @@
 import type { Setting } from '../client/generated/settings.ts';
-import { publicPorts } from '../lib/net/public-ports.ts';
+import { publicPorts } from '../lib/net/host-name.ts';
 import type { EdgePlan } from './plan-edge.ts';
 import type { WantedEdge } from './wanted-edge.ts';
 

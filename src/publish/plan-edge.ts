@@ -2,7 +2,7 @@ import type { HttpsEdgeRoute } from '../client/generated/https-edge-routes.ts';
 import type { HttpsEdge } from '../client/generated/https-edges.ts';
 import type { StaticBackend } from '../client/generated/static-backends.ts';
 import { canonicalJson, type JsonObject, type JsonValue } from '../lib/json.ts';
-import { hostOf } from '../lib/net/split-address.ts';
+import { hostOf } from '../lib/net/host-name.ts';
 import {
   GUARDS,
   isProtected,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import fc from 'fast-check';
-import { SliceLane, TimeSlice } from '../lib/async/slice-lane.ts';
+import { SliceLane, TimeSlice } from '../lib/async/slices.ts';
 import type { Change, StoredRecord } from '../store/store.ts';
 import { RecordTable } from './record-table.ts';
 

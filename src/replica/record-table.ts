@@ -1,4 +1,4 @@
-import type { TimeSlice } from '../lib/async/slice-lane.ts';
+import type { TimeSlice } from '../lib/async/slices.ts';
 import type { Change, PageQuery, StoredRecord } from '../store/store.ts';
 import { SortedIds } from './sorted-ids.ts';
 

@@ -1,4 +1,4 @@
-import { SliceLane, TimeSlice } from '../lib/async/slice-lane.ts';
+import { SliceLane, TimeSlice } from '../lib/async/slices.ts';
 import { type Change, revisionOf, type Store } from '../store/store.ts';
 import { FollowedReplica } from './followed-replica.ts';
 import { KeptState, type StateKeeper } from './kept-state.ts';

@@ -1,8 +1,7 @@
 import Type, { type TObject } from 'typebox';
-import { type Backend, type LivePorts, recordKindOf } from '../backends/backend.ts';
+import { type Backend, type LivePorts, recordKindOf, waysOf, waysProblem } from '../backends/backend.ts';
 import { backendOfRecordKind, backendRecordKinds } from '../backends/record-kinds.ts';
 import { backends } from '../backends/registry.ts';
-import { waysOf, waysProblem } from '../backends/ways.ts';
 import { canonicalJson, type JsonObject } from '../lib/json.ts';
 import { bodyProblem } from '../lib/schema/decode-body.ts';
 import type { FieldProblem } from '../lib/schema/field-problem.ts';

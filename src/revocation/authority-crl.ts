@@ -3,10 +3,9 @@ import { promisify } from 'node:util';
 import { gunzip, gzip } from 'node:zlib';
 import { rfc3339 } from '../lib/clock.ts';
 import type { JsonObject, JsonValue } from '../lib/json.ts';
-import { fieldsOf } from '../lib/pki/revocation-list/certificate-fields.ts';
-import { isSignedBy } from '../lib/pki/revocation-list/list-signature.ts';
-import { listsInBytes, listsInPem } from '../lib/pki/revocation-list/read-lists.ts';
-import { isNewer, type ListState, type RevocationList, stateOf } from '../lib/pki/revocation-list/revocation-list.ts';
+import { fieldsOf } from '../lib/pki/certificate-extensions.ts';
+import { listsInBytes, listsInPem } from '../lib/pki/read-revocation-lists.ts';
+import { isNewer, isSignedBy, type ListState, type RevocationList, stateOf } from '../lib/pki/revocation-list.ts';
 
 export const CRL_MODES = ['off', 'soft', 'hard'] as const;
 export type CrlMode = (typeof CRL_MODES)[number];

@@ -1,5 +1,4 @@
-import { matchKey } from '../lib/http/match-key.ts';
-import { isVisibleAscii, readForm } from '../lib/http/path-problem.ts';
+import { isVisibleAscii, matchKey, readForm } from '../lib/http/urls.ts';
 
 /**
  * One parse of a request's path, shared by the matcher and the forwarder: the matcher has seen everything that is

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { BackendSnapshot } from '../backends/backend-snapshot.ts';
+import type { BackendSnapshot } from '../backends/backend.ts';
 import { mayShareService } from './compile-backend.ts';
 
 function upstream(address: string): BackendSnapshot {

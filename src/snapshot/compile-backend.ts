@@ -1,6 +1,5 @@
-import { type BackendSnapshot, TUNNEL_BACKEND_KIND } from '../backends/backend-snapshot.ts';
+import { type BackendSnapshot, TUNNEL_BACKEND_KIND, waysOf, waysProblem } from '../backends/backend.ts';
 import { backendOfRecordKind } from '../backends/record-kinds.ts';
-import { waysOf, waysProblem } from '../backends/ways.ts';
 import { readOrNull } from '../lib/read-or-null.ts';
 import { pathReaderOf } from '../modules/module-config.ts';
 import type { RecordReader } from '../replica/record-table.ts';

@@ -1,4 +1,4 @@
-import type { BackendSnapshot } from '../backends/backend-snapshot.ts';
+import type { BackendSnapshot } from '../backends/backend.ts';
 import type { WholeAnswer, WholeRequest } from '../lib/http/whole-request.ts';
 import type { AssumedPerson, TlsPolicy, TrafficRequest, Verdict } from '../modules/contract/decides.ts';
 import type { PreparationProblem } from '../modules/contract/prepare.ts';

@@ -1,4 +1,4 @@
-import { hostOf } from '../lib/net/split-address.ts';
+import { hostOf } from '../lib/net/host-name.ts';
 import type { StoredRecord } from '../store/store.ts';
 
 /** Maps hosts to values: an exact name first, then the wildcard of one label. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import fc from 'fast-check';
-import { TimeSlice } from '../lib/async/slice-lane.ts';
+import { TimeSlice } from '../lib/async/slices.ts';
 import type { Module } from '../modules/contract/module.ts';
 import type { ChildTable } from '../modules/contract/prepare.ts';
 import { RecordTable } from '../replica/record-table.ts';

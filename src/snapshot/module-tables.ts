@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { TimeSlice } from '../lib/async/slice-lane.ts';
+import type { TimeSlice } from '../lib/async/slices.ts';
 import { canonicalJson, type JsonObject, type JsonValue, pathOf, withValue } from '../lib/json.ts';
 import type { Module } from '../modules/contract/module.ts';
 import type { ChildRecord, ChildTable } from '../modules/contract/prepare.ts';

@@ -1,4 +1,4 @@
-import { matchKey } from '../lib/http/match-key.ts';
+import { matchKey } from '../lib/http/urls.ts';
 import { type CanonicalPath, foldingsOf } from './canonical-path.ts';
 import { HostTable } from './host-table.ts';
 import { hasOneReading, readingsOf } from './path-readings.ts';

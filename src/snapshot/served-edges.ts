@@ -1,4 +1,4 @@
-import type { TimeSlice } from '../lib/async/slice-lane.ts';
+import type { TimeSlice } from '../lib/async/slices.ts';
 import type { RecordReader } from '../replica/record-table.ts';
 import type { Change, StoredRecord } from '../store/store.ts';
 import type { EdgeSnapshot } from './edge-snapshot.ts';

@@ -1,5 +1,5 @@
-import { type SliceBudget, SliceLane, TimeSlice } from '../lib/async/slice-lane.ts';
-import { isHostOrBelow } from '../lib/net/host-below.ts';
+import { type SliceBudget, SliceLane, TimeSlice } from '../lib/async/slices.ts';
+import { isHostOrBelow } from '../lib/net/host-name.ts';
 import type { FollowedReplica } from '../replica/followed-replica.ts';
 import { type Change, revisionOf } from '../store/store.ts';
 import { SharedBackends } from './compile-backend.ts';

@@ -2,8 +2,8 @@ import { chmodSync, closeSync, existsSync, lchownSync, lstatSync, openSync, read
 import { access, constants } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { failureCode } from '../lib/error-text.ts';
-import { makeDirectories } from '../lib/process/make-directories.ts';
-import { shellWord } from '../lib/text/shell-word.ts';
+import { makeDirectories } from '../lib/process/durable-file.ts';
+import { shellWord } from '../lib/text/terminal-text.ts';
 import { storeErrors } from './errors.ts';
 import { modeForOthers, syncDirectory } from './secret-key.ts';
 

@@ -11,7 +11,7 @@ import {
   writeSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { shellWord } from '../lib/text/shell-word.ts';
+import { shellWord } from '../lib/text/terminal-text.ts';
 import { storeErrors } from './errors.ts';
 import { createKeyring, type Keyring, SECRET_KEY_BYTES, sealedKeyId } from './keyring.ts';
 

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { periodically } from '../lib/async/periodically.ts';
+import { periodically } from '../lib/async/waiting.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Store } from './store.ts';
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { open, readFile, stat } from 'node:fs/promises';
-import { type SliceLane, TimeSlice } from '../lib/async/slice-lane.ts';
+import { type SliceLane, TimeSlice } from '../lib/async/slices.ts';
 import type { Clock } from '../lib/clock.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../lib/json.ts';
 import { writeDurably } from '../lib/process/durable-file.ts';

@@ -1,6 +1,6 @@
-import type { HeaderList } from '../lib/http/header-list.ts';
-import type { FinishedSpan, SpanSink } from './finished-span.ts';
-import { TraceIds } from './trace-ids.ts';
+import type { HeaderList } from '../lib/http/header-values.ts';
+import type { FinishedSpan, SpanSink } from './span-queue.ts';
+import { TraceIds } from './trace-context.ts';
 
 /**
  * Between nodes only, and only for a trace that is recorded: the trace and the span of the tunnel. Clients cannot send it, and the

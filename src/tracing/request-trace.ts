@@ -1,6 +1,4 @@
-import { formatTraceparent, type TraceParent, writeTraceContext } from './trace-context.ts';
-import type { TraceIds } from './trace-ids.ts';
-import type { UnrecordedTrace } from './unrecorded-trace.ts';
+import { formatTraceparent, type TraceIds, type TraceParent, writeTraceContext } from './trace-context.ts';
 
 /** One attempt to send a request to a target. Times are those of `performance.now()`. */
 export interface Attempt {
@@ -70,5 +68,25 @@ export class RecordedTrace {
   get forHop(): string | undefined {
     const spanId = this.attempts.at(-1)?.tunnelSpanId ?? null;
     return spanId === null ? undefined : `${this.traceId}-${spanId}`;
+  }
+}
+
+/** The trace of a request that is not recorded: only the upstream gets its ids. */
+export class UnrecordedTrace {
+  readonly forHop = undefined;
+  readonly #traceparent: string;
+  readonly #state: string | null;
+
+  constructor(traceparent: string, state: string | null) {
+    this.#traceparent = traceparent;
+    this.#state = state;
+  }
+
+  attempt(): void {}
+
+  attemptFailed(): void {}
+
+  writeTo(headers: string[]): void {
+    writeTraceContext(headers, this.#traceparent, this.#state);
   }
 }

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import type { ExportResult, ReadableSpan, SpanExporter } from '@opentelemetry/sdk-trace';
-import type { FinishedSpan } from './finished-span.ts';
-import { MAX_SPANS, SpanQueue } from './span-queue.ts';
+import { type FinishedSpan, MAX_SPANS, SpanQueue } from './span-queue.ts';
 
 const SPAN: FinishedSpan = {
   name: 'GET /',

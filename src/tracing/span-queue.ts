@@ -1,6 +1,30 @@
 import type { BatchSpanProcessor, ExportResult, HrTime, ReadableSpan, SpanExporter } from '@opentelemetry/sdk-trace';
-import { atMost } from '../lib/async/deadline.ts';
-import { type FinishedSpan, SPAN_KINDS, type SpanSink } from './finished-span.ts';
+import { atMost } from '../lib/async/waiting.ts';
+
+/** The values of OpenTelemetry's `SpanKind`. */
+const SPAN_KINDS = { internal: 0, server: 1, client: 2 } as const;
+
+/** A span as the parts that make spans describe it. */
+export interface FinishedSpan {
+  readonly name: string;
+  readonly kind: keyof typeof SPAN_KINDS;
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly parentSpanId: string | null;
+  /** Whether another program has made the parent. */
+  readonly isParentRemote: boolean;
+  /** Milliseconds since 1970, with fractions. */
+  readonly startMs: number;
+  readonly endMs: number;
+  /** Names of OpenTelemetry's semantic conventions, or `postern.…`. */
+  readonly attributes: Readonly<Record<string, string | number>>;
+  readonly isError: boolean;
+}
+
+export interface SpanSink {
+  /** All spans of this node for one request. */
+  send(spans: readonly FinishedSpan[]): void;
+}
 
 /** Spans that wait or are being sent: 8 MiB at most, since texts in them are bounded. */
 export const MAX_SPANS = 4_096;
@@ -17,7 +41,7 @@ export interface SpanCounts {
   dropped: number;
 }
 
-export interface SpanQueueOptions {
+interface SpanQueueOptions {
   readonly exporter: SpanExporter;
   readonly resource: ReadableSpan['resource'];
   readonly version: string;

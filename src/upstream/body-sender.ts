@@ -1,7 +1,6 @@
-import { reportBug } from '../lib/bug-report.ts';
-import { attach, guarded, ignoreErrors, type ListenerOwner } from '../lib/guarded-listeners.ts';
-import type { HeaderList } from '../lib/http/header-list.ts';
-import { bufferPassed } from '../lib/net/passing-buffers.ts';
+import { attach, guarded, ignoreErrors, type ListenerOwner, reportBug } from '../lib/guarded-listeners.ts';
+import type { HeaderList } from '../lib/http/header-values.ts';
+import { bufferPassed } from '../lib/net/waiting-bytes.ts';
 import type { BodySource, RequestBody } from './upstream.ts';
 
 export type StreamedBody = Exclude<RequestBody, { readonly framing: 'none' }>;

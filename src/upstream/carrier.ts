@@ -1,5 +1,5 @@
 import type { ClientHttp2Stream } from 'node:http2';
-import type { HeaderList } from '../lib/http/header-list.ts';
+import type { HeaderList } from '../lib/http/header-values.ts';
 
 /** What carries one request and its response: an HTTP/2 stream, or a place in the channel between two nodes. */
 export interface Carrier {

@@ -3,8 +3,8 @@ import { isIP, type LookupFunction, connect as netConnect, type Socket } from 'n
 import { type ConnectionOptions, checkServerIdentity, type SecureContext, connect as tlsConnect } from 'node:tls';
 import { messageOf } from '../lib/error-text.ts';
 import { attach, closing, guarded, ignoreErrors, listen, reporting } from '../lib/guarded-listeners.ts';
-import { ForbiddenAddressError, guardedLookup } from '../lib/net/guarded-lookup.ts';
-import { noticeVanished } from '../lib/net/vanished-peer.ts';
+import { ForbiddenAddressError, guardedLookup } from '../lib/net/lookups.ts';
+import { noticeVanished } from '../lib/net/sockets.ts';
 import { Inlet } from './inlet.ts';
 import { NoDescriptorError, roomyLookup } from './roomy-lookup.ts';
 import type { UpstreamFailure } from './upstream.ts';

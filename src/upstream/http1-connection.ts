@@ -1,9 +1,8 @@
 import type { Socket } from 'node:net';
-import { reportBug } from '../lib/bug-report.ts';
 import { messageOf } from '../lib/error-text.ts';
-import { attach, guarded, ignoreErrors, type ListenerOwner, listenOnce } from '../lib/guarded-listeners.ts';
-import type { HeaderList } from '../lib/http/header-list.ts';
-import { isAccepted } from '../lib/http/web-socket-accept.ts';
+import { attach, guarded, ignoreErrors, type ListenerOwner, listenOnce, reportBug } from '../lib/guarded-listeners.ts';
+import type { HeaderList } from '../lib/http/header-values.ts';
+import { isAccepted } from '../lib/http/web-sockets.ts';
 import { Http1Output } from '../lib/http1/http1-output.ts';
 import { copyOf } from '../lib/net/waiting-bytes.ts';
 import type { BodySink } from './body-sender.ts';

@@ -1,4 +1,4 @@
-import type { HeaderList } from '../lib/http/header-list.ts';
+import type { HeaderList } from '../lib/http/header-values.ts';
 import { isAllowedInTrailers, isToken } from '../lib/http1/header-names.ts';
 import { assertSafeName, assertSafeRequest, assertSafeValue, isSafeValue } from './request-headers.ts';
 import { standingLines } from './standing-headers.ts';

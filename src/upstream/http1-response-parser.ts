@@ -1,10 +1,8 @@
-import type { HeaderList } from '../lib/http/header-list.ts';
+import type { HeaderList } from '../lib/http/header-values.ts';
 import { CarriedBytes } from '../lib/http1/carried-bytes.ts';
-import { Http1ChunkedBody } from '../lib/http1/chunked-body.ts';
-import { TOO_MANY_FIELDS } from '../lib/http1/field-lines.ts';
-import { Http1HeaderBlock } from '../lib/http1/header-block.ts';
-import type { ParserProblem } from '../lib/http1/parser-problem.ts';
-import { bufferPassed } from '../lib/net/passing-buffers.ts';
+import { Http1ChunkedBody, type ParserProblem } from '../lib/http1/chunked-body.ts';
+import { Http1HeaderBlock, TOO_MANY_FIELDS } from '../lib/http1/header-block.ts';
+import { bufferPassed } from '../lib/net/waiting-bytes.ts';
 import { statusLineEnd, statusOf, unfinishedHeadProblem } from './http1-status-line.ts';
 import { MAX_INFORMATIONAL } from './max-informational.ts';
 import type { ResponseHead } from './upstream.ts';

@@ -1,5 +1,4 @@
-import type { CarriedBytes } from '../lib/http1/carried-bytes.ts';
-import { unfinishedLinesProblem } from '../lib/http1/unfinished-lines.ts';
+import { type CarriedBytes, unfinishedLinesProblem } from '../lib/http1/carried-bytes.ts';
 
 /** RFC 9112 §4. The space before an absent reason phrase is often omitted; everything else is exact. */
 const STATUS_LINE = /^HTTP\/1\.[01] [1-9][0-9]{2}(?: [\t\x20-\x7e\x80-\xff]*)?\r\n/;

@@ -1,11 +1,10 @@
 import { type ClientHttp2Stream, constants, type Http2Stream } from 'node:http2';
-import { reportBug } from '../lib/bug-report.ts';
 import { messageOf } from '../lib/error-text.ts';
-import type { HeaderList } from '../lib/http/header-list.ts';
+import { reportBug } from '../lib/guarded-listeners.ts';
+import type { HeaderList } from '../lib/http/header-values.ts';
 import { sendTrailers } from '../lib/http2/heads.ts';
-import { readMore, type StreamTaker, takeStream } from '../lib/http2/taken-stream.ts';
-import { bufferPassed } from '../lib/net/passing-buffers.ts';
-import { aside, isCrowded } from '../lib/net/waiting-bytes.ts';
+import { readMore, type StreamTaker, takeStream } from '../lib/http2/stream-end.ts';
+import { aside, bufferPassed, isCrowded } from '../lib/net/waiting-bytes.ts';
 import type { Carried, Carrier } from './carrier.ts';
 import { sendableTrailers } from './http2-headers.ts';
 

@@ -1,11 +1,10 @@
 import { type ClientHttp2Stream, constants } from 'node:http2';
-import { reportBug } from '../lib/bug-report.ts';
 import { messageOf } from '../lib/error-text.ts';
-import type { HeaderList } from '../lib/http/header-list.ts';
-import { headBytes } from '../lib/http2/heads.ts';
-import { neverIndexed } from '../lib/http2/never-indexed.ts';
-import { breakOff } from '../lib/net/break-off.ts';
+import { reportBug } from '../lib/guarded-listeners.ts';
+import type { HeaderList } from '../lib/http/header-values.ts';
+import { headBytes, neverIndexed } from '../lib/http2/heads.ts';
 import { type Shortage, shortageOfCode } from '../lib/net/shared-places.ts';
+import { breakOff } from '../lib/net/sockets.ts';
 import { BodySender, type BodySink } from './body-sender.ts';
 import type { Carried, Carrier, RequestChannel } from './carrier.ts';
 import { type DeadlineTicker, TICK_MS, type Ticked } from './deadline-ticker.ts';

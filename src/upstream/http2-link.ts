@@ -1,13 +1,11 @@
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, type Settings } from 'node:http2';
 import type { Socket } from 'node:net';
-import { reportBug } from '../lib/bug-report.ts';
-import { type ListenerOwner, listen, listenOnce } from '../lib/guarded-listeners.ts';
-import { destroySession } from '../lib/http2/destroy.ts';
+import { type ListenerOwner, listen, listenOnce, reportBug } from '../lib/guarded-listeners.ts';
+import { destroySession, outliveStreams } from '../lib/http2/end-session.ts';
 import { sendRequest } from '../lib/http2/heads.ts';
-import { outliveStreams } from '../lib/http2/outlive-streams.ts';
-import { cancelStream } from '../lib/http2/reset.ts';
 import { SessionWindows } from '../lib/http2/session-windows.ts';
 import { SHARED_SESSION } from '../lib/http2/shared-session.ts';
+import { cancelStream } from '../lib/http2/stream-end.ts';
 import { isCrowded } from '../lib/net/waiting-bytes.ts';
 import type { DeadlineTicker, Ticked } from './deadline-ticker.ts';
 import type { UpstreamLimits } from './upstream.ts';

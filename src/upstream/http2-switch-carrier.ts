@@ -1,9 +1,8 @@
 import { type ClientHttp2Stream, constants } from 'node:http2';
-import { reportBug } from '../lib/bug-report.ts';
-import { ignoreErrors, type ListenerOwner, listen, listenOnce } from '../lib/guarded-listeners.ts';
-import type { HeaderList } from '../lib/http/header-list.ts';
+import { ignoreErrors, type ListenerOwner, listen, listenOnce, reportBug } from '../lib/guarded-listeners.ts';
+import type { HeaderList } from '../lib/http/header-values.ts';
 import { hasStreamEnd, watchStreamEnd } from '../lib/http2/stream-end.ts';
-import { bufferPassed } from '../lib/net/passing-buffers.ts';
+import { bufferPassed } from '../lib/net/waiting-bytes.ts';
 import type { Carried, Carrier } from './carrier.ts';
 import type { CarrierLink } from './http2-carrier.ts';
 

@@ -1,4 +1,4 @@
-import type { HeaderList } from '../lib/http/header-list.ts';
+import type { HeaderList } from '../lib/http/header-values.ts';
 import type { DeadlineTicker } from './deadline-ticker.ts';
 import type { Dialled } from './dial.ts';
 import { Http2Exchange, type Http2ExchangeOwner } from './http2-exchange.ts';

@@ -1,5 +1,4 @@
-import type { HeaderList } from '../lib/http/header-list.ts';
-import { HOP_BY_HOP } from '../lib/http/hop-by-hop.ts';
+import { type HeaderList, HOP_BY_HOP } from '../lib/http/header-values.ts';
 import { isToken } from '../lib/http1/header-names.ts';
 import type { UpstreamRequest } from './upstream.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { HeaderList } from '../lib/http/header-list.ts';
+import type { HeaderList } from '../lib/http/header-values.ts';
 import { http1RequestHead } from './http1-request-head.ts';
 import { http2RequestHeaders } from './http2-headers.ts';
 import { UnsafeRequestError } from './request-headers.ts';

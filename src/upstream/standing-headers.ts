@@ -1,4 +1,4 @@
-import type { HeaderList } from '../lib/http/header-list.ts';
+import type { HeaderList } from '../lib/http/header-values.ts';
 import { assertSafeName, assertSafeValue } from './request-headers.ts';
 
 /** Keyed by the list itself: its creator promises not to change it. */

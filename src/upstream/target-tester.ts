@@ -1,6 +1,6 @@
 import type { Clock } from '../lib/clock.ts';
 import { ignoreErrors } from '../lib/guarded-listeners.ts';
-import { splitAddress } from '../lib/net/split-address.ts';
+import { splitAddress } from '../lib/net/host-name.ts';
 import { TokenBucket } from '../lib/token-bucket.ts';
 import { createDial } from './dial.ts';
 import { upstreamSecureContext } from './upstream-secure-context.ts';

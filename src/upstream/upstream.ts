@@ -1,6 +1,6 @@
 import type { EventEmitter } from 'node:events';
 import type { Duplex } from 'node:stream';
-import type { HeaderList } from '../lib/http/header-list.ts';
+import type { HeaderList } from '../lib/http/header-values.ts';
 
 /**
  * The contract between the edge and an upstream client: a pooled HTTP/1.1 socket, an HTTP/2 session, or a tunnel.

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { OPERATOR_REQUEST } from '../../src/bootstrap/bootstrap-port.ts';
+import { OPERATOR_REQUEST } from '../../src/bootstrap/bootstrap.ts';
 import { nodes } from '../../src/resources/nodes/nodes.ts';
 import type { ListedNode } from '../../src/resources/ports.ts';
 

@@ -11,10 +11,10 @@ const EXEMPT_FILES: ReadonlySet<string> = new Set([
   'src/main/workers/worker-thread.ts',
   'src/lists/thread/list-builder.ts',
   'src/main/commands/agent-ports.ts',
-  'src/main/commands/own-process.ts',
-  'src/main/commands/process-failure.ts',
+  'src/main/cli.ts',
+  'src/main/commands/server-command.ts',
   'src/logging/standard-output.ts',
-  'src/main/commands/stop-signal.ts',
+  'src/main/commands/server-command.ts',
 ]);
 const ATTACHED = /\.(?:on|once|addListener|prependListener|prependOnceListener)\(\s*(?:['"`]|\w*[eE]vent\b)/;
 /** Listeners passed to the runtime when a server is created. */

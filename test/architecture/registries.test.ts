@@ -45,7 +45,7 @@ const MAY_NAME_A_MODULE: Readonly<Record<string, string>> = {
   'src/main/data-plane/circuits.ts': 'a composition root: alerts and metrics show the state of the module',
   'src/main/address-lists.ts': 'a composition root: loads lists with the settings that the module declares',
   'src/main/people/route-clients.ts': 'a composition root: derives clients from the configuration of the module',
-  'src/main/people/console-roles.ts': 'a composition root: gives the console the rules that the module has',
+  'src/main/people/console-people.ts': 'a composition root: gives the console the rules that the module has',
 };
 /** Folders of modules that share code without state. */
 const SHARED_CODE = ['path_rules'];

@@ -4,7 +4,7 @@ import { AgentError } from '../../src/agent/errors.ts';
 import type { AgentTunnel } from '../../src/agent/handle.ts';
 import { createStartCommand } from '../../src/cli/agent/start-command.ts';
 import { createTunnelCommand } from '../../src/cli/agent/tunnel-command.ts';
-import { reportBug } from '../../src/lib/bug-report.ts';
+import { reportBug } from '../../src/lib/guarded-listeners.ts';
 import { AgentWorld, type AgentWorldOptions, type ScriptedAgent } from './agent-world.ts';
 
 const TWO_TUNNELS = 'version: 2\ntunnels:\n  web: { proto: http, addr: 1 }\n  api: { proto: http, addr: 2 }\n';

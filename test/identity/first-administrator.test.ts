@@ -6,7 +6,7 @@ import type { CommandContext } from '../../src/cli/command.ts';
 import { openCommand } from '../../src/cli/open/open-command.ts';
 import type { NewPasskey } from '../../src/identity/contracts.ts';
 import { People } from '../../src/identity/people.ts';
-import { openControlSocket } from '../../src/main/handover/control-socket.ts';
+import { openControlSocket } from '../../src/main/handover/restarts.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { TestWorld } from '../support/test-world.ts';
 

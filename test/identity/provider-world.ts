@@ -7,9 +7,9 @@ import { CookieSignature, IDENTITY_KEY_KIND, IdentityKeys } from '../../src/iden
 import { IdentityProvider } from '../../src/identity/provider/identity-provider.ts';
 import { ProviderSessions } from '../../src/identity/provider/provider-sessions.ts';
 import type { GuardedFetch } from '../../src/lib/http/guarded-fetch.ts';
-import { type HeaderList, valuesOf } from '../../src/lib/http/header-list.ts';
-import { hashToken } from '../../src/lib/text/token-hash.ts';
-import { moduleRecords } from '../../src/main/data-plane/module-records.ts';
+import { type HeaderList, valuesOf } from '../../src/lib/http/header-values.ts';
+import { hashToken } from '../../src/lib/text/secrets.ts';
+import { moduleRecords } from '../../src/main/data-plane/module-runtimes.ts';
 import { Replica } from '../../src/replica/replica.ts';
 import type { Store } from '../../src/store/store.ts';
 import { put } from '../store/conformance/store-under-test.ts';

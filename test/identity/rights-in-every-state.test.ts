@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, suite, test } from 'node:test';
 import { invitationOf } from '../../src/identity/people-records.ts';
-import { subjectIdentity } from '../../src/lib/text/subject-identity.ts';
+import { subjectIdentity } from '../../src/lib/text/secrets.ts';
 import { newLogin } from '../store/conformance/new-login.ts';
 import { until } from '../support/cluster.ts';
 import { testPasskeyPut } from '../support/passkey-put.ts';

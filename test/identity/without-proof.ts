@@ -4,7 +4,7 @@ import { accountRoutes } from '../../src/identity/pages/account-routes.ts';
 import { consentRoutes } from '../../src/identity/pages/consent-routes.ts';
 import type { PagePorts } from '../../src/identity/pages/page-ports.ts';
 import { systemClock } from '../../src/lib/clock.ts';
-import { firstValue } from '../../src/lib/http/header-list.ts';
+import { firstValue } from '../../src/lib/http/header-values.ts';
 import type { Cleanup } from '../support/cleanup.ts';
 import { CookieJar } from '../support/cookie-jar.ts';
 import type { AskOptions, EdgeAnswer } from '../support/edge-clients.ts';

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { systemClock } from '../../src/lib/clock.ts';
-import { NodeQuestions } from '../../src/nodes/questions/node-questions.ts';
-import { OthersRequests } from '../../src/telemetry/live/others-requests.ts';
-import { InstallationRequests } from '../../src/telemetry/requests/installation-requests.ts';
+import { NodeQuestions } from '../../src/nodes/node-questions.ts';
+import { InstallationRequests, OthersRequests } from '../../src/telemetry/requests/installation-requests.ts';
 import { RequestHistory } from '../../src/telemetry/requests/request-history.ts';
 import { InstallationSeries } from '../../src/telemetry/series/installation-series.ts';
 import { TrafficSeries } from '../../src/telemetry/series/traffic-series.ts';

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { readRequest } from '../../src/agent/local/served-request.ts';
-import { responseHeadersProblem } from '../../src/backends/http_response/response-headers-problem.ts';
+import { responseHeadersProblem } from '../../src/backends/http_response/http-response.ts';
 import { SPECIAL } from '../../src/edge/http/dropped-headers.ts';
 import { webhook } from '../../src/events/destinations/webhook/webhook.ts';
-import { HOP_BY_HOP } from '../../src/lib/http/hop-by-hop.ts';
+import { HOP_BY_HOP } from '../../src/lib/http/header-values.ts';
 import { headerName, isAllowedInTrailers } from '../../src/lib/http1/header-names.ts';
 import { assertSafeName } from '../../src/upstream/request-headers.ts';
 import { productFiles } from '../architecture/source-files.ts';
@@ -41,7 +41,7 @@ suite('hop-by-hop headers', () => {
     const copies = productFiles().filter(({ text }) => /['` ]proxy-connection['` ]/.test(text));
     assert.deepEqual(
       copies.map(({ path }) => path),
-      ['src/lib/http/hop-by-hop.ts'],
+      ['src/lib/http/header-values.ts'],
     );
   });
 });

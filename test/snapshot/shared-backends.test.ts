@@ -3,7 +3,7 @@ import { suite, test } from 'node:test';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
-import type { BackendSnapshot } from '../../src/backends/backend-snapshot.ts';
+import type { BackendSnapshot } from '../../src/backends/backend.ts';
 import { modules } from '../../src/modules/registry.ts';
 import { Snapshots } from '../../src/snapshot/snapshots.ts';
 import { type MemoryPut, MemoryReplica, memoryId, memorySite } from '../support/memory-replica.ts';

@@ -1,4 +1,4 @@
-import { createDenseIds } from '../../src/lib/text/dense-ids.ts';
+import { createDenseIds } from '../../src/lib/text/ksuid.ts';
 import type { RecordedRequest } from '../../src/telemetry/requests/recorded-request.ts';
 
 const newId = createDenseIds('rq');

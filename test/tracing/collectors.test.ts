@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
-import type { ServerResponse } from 'node:http';
-import { get } from 'node:http';
+import { get, type ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import { after, suite, test } from 'node:test';
-import { collectorAgent } from '../../src/tracing/collector-agent.ts';
+import { collectorAgent } from '../../src/tracing/open-tracing.ts';
 import { deadAddress } from '../edge/traffic/recording-upstream.ts';
 import { EdgeWorld } from '../support/edge-world.ts';
 import { eventually } from '../tunnel/support/fault-world.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type Server, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import type { HeaderList } from '../../src/lib/http/header-list.ts';
+import type { HeaderList } from '../../src/lib/http/header-values.ts';
 import { DeadlineTicker } from '../../src/upstream/deadline-ticker.ts';
 import { type OpenUpstreamOptions, openUpstream } from '../../src/upstream/open-upstream.ts';
 import type {

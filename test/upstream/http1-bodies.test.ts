@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { PassThrough, Readable } from 'node:stream';
 import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { HeaderList } from '../../src/lib/http/header-list.ts';
+import type { HeaderList } from '../../src/lib/http/header-values.ts';
 import type { RequestBody } from '../../src/upstream/upstream.ts';
 import { Answer, ask, assertNothingLeft, rawServer, upstreamTo } from './ask.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import type { HeaderList } from '../../src/lib/http/header-list.ts';
-import type { ParserProblem } from '../../src/lib/http1/parser-problem.ts';
+import type { HeaderList } from '../../src/lib/http/header-values.ts';
+import type { ParserProblem } from '../../src/lib/http1/chunked-body.ts';
 import { Http1ResponseParser, type ParserState } from '../../src/upstream/http1-response-parser.ts';
 import type { ResponseHead } from '../../src/upstream/upstream.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { ClientHttp2Session } from 'node:http2';
-import { until } from '../../src/lib/async/until.ts';
+import { until } from '../../src/lib/async/waiting.ts';
 import type { EdgeWorkers } from '../../src/main/workers/edge-workers.ts';
 import type { EdgeWorld, Site } from '../support/edge-world.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Agent } from 'node:https';
 import { after, afterEach, suite, test } from 'node:test';
-import { until } from '../../src/lib/async/until.ts';
+import { until } from '../../src/lib/async/waiting.ts';
 import type { EdgeWorkers } from '../../src/main/workers/edge-workers.ts';
 import { OauthWorld } from '../login/oauth/oauth-world.ts';
 import type { Site } from '../support/edge-world.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { until } from '../../src/lib/async/until.ts';
+import { until } from '../../src/lib/async/waiting.ts';
 import type { EdgeWorkers } from '../../src/main/workers/edge-workers.ts';
 import { EdgeWorld } from '../support/edge-world.ts';
 

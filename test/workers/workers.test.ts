@@ -3,7 +3,7 @@ import type { Agent } from 'node:https';
 import { Session } from 'node:inspector';
 import { after, suite, test } from 'node:test';
 import type { TLSSocket } from 'node:tls';
-import { until } from '../../src/lib/async/until.ts';
+import { until } from '../../src/lib/async/waiting.ts';
 import type { EdgeWorkers } from '../../src/main/workers/edge-workers.ts';
 import { EdgeWorld, type Site } from '../support/edge-world.ts';
 

@@ -4,7 +4,7 @@ import { flagOf, settingNames, settingOf, variableOf } from '../../src/config/sc
 import { FIRST_SETTINGS, settingsInGroups } from '../../src/config/setting-flags.ts';
 import { readProgramFile } from '../../src/lib/program-files.ts';
 import type { DeclaredSetting } from '../../src/lib/settings/setting.ts';
-import { wrapText } from '../../src/lib/text/wrap-text.ts';
+import { wrapText } from '../../src/lib/text/terminal-text.ts';
 
 const DEFAULTS_PATH = 'src/config/defaults.yaml';
 const REFERENCE_PATH = 'docs/reference/configuration.md';

@@ -1,7 +1,7 @@
 import type { CommandSyntax, FlagGroup } from '../../src/cli/command.ts';
 import { flagDescription, flagGroups, flagText, usageOf } from '../../src/cli/command-help.ts';
 import type { Flag } from '../../src/lib/flags.ts';
-import { wrapText } from '../../src/lib/text/wrap-text.ts';
+import { wrapText } from '../../src/lib/text/terminal-text.ts';
 import { COMMANDS } from '../../src/main/commands/command-list.ts';
 
 const FOLDER = 'man';

@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonValue } from '../../lib/json.ts';
-import { shownText } from '../../lib/text/shown-text.ts';
+import { shownText } from '../../lib/text/terminal-text.ts';
 import type { AcmeErrorCode } from '../errors.ts';
 
 interface AcmeFailureOptions {

@@ -1,7 +1,7 @@
 import type { Clock } from '../../lib/clock.ts';
 import { FetchProblem } from '../../lib/http/fetch-problem.ts';
 import type { GuardedFetch } from '../../lib/http/guarded-fetch.ts';
-import { retryAtMs } from '../../lib/http/retry-after.ts';
+import { retryAtMs } from '../../lib/http/header-values.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
 import { AcmeFailure, failureOf, problemOf } from './acme-failure.ts';
 import { type AccountKey, signedMessage } from './signed-message.ts';

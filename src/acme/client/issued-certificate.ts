@@ -1,8 +1,8 @@
 import { createPrivateKey, generateKeyPair, type X509Certificate } from 'node:crypto';
 import { promisify } from 'node:util';
 import { isJsonObject } from '../../lib/json.ts';
+import { fieldsOf } from '../../lib/pki/certificate-extensions.ts';
 import { certificatesIn } from '../../lib/pki/describe-certificate.ts';
-import { fieldsOf } from '../../lib/pki/revocation-list/certificate-fields.ts';
 import type { PrivateKeyType } from '../records.ts';
 import { AcmeFailure } from './acme-failure.ts';
 import type { AcmeServer } from './acme-server.ts';

@@ -1,5 +1,5 @@
 import type { ChallengeRecords } from '../../dns/challenge-records.ts';
-import { DnsFailure } from '../../dns/dns-failure.ts';
+import { DnsFailure } from '../../dns/dns-provider.ts';
 import { AcmeFailure } from '../client/acme-failure.ts';
 import type { ManagedCertificateDoc, OrderInFlight, StoredDnsRecord } from '../records.ts';
 import type { Lease } from './lease.ts';

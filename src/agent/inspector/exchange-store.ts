@@ -1,4 +1,4 @@
-import type { HeaderList } from '../../lib/http/header-list.ts';
+import type { HeaderList } from '../../lib/http/header-values.ts';
 import { createKsuidSource } from '../../lib/text/ksuid.ts';
 import type { ExchangeObserver, ObservedRequest } from '../handle.ts';
 

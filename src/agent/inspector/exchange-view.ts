@@ -11,7 +11,7 @@ import {
   type ZstdDecompress,
 } from 'node:zlib';
 import { attach, guarded, type ListenerOwner, listen, listenOnce } from '../../lib/guarded-listeners.ts';
-import { combinedValue, type HeaderList } from '../../lib/http/header-list.ts';
+import { combinedValue, type HeaderList } from '../../lib/http/header-values.ts';
 import type { KeptBody, KeptExchange } from './exchange-store.ts';
 import { replayProblem } from './replays.ts';
 import { shownHeaders } from './sensitive-headers.ts';

@@ -1,7 +1,6 @@
 import { Readable } from 'node:stream';
-import { reportBug } from '../../lib/bug-report.ts';
-import type { HeaderList } from '../../lib/http/header-list.ts';
-import { HOP_BY_HOP } from '../../lib/http/hop-by-hop.ts';
+import { reportBug } from '../../lib/guarded-listeners.ts';
+import { type HeaderList, HOP_BY_HOP } from '../../lib/http/header-values.ts';
 import { isToken } from '../../lib/http1/header-names.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
 import { parseUniqueJson } from '../../lib/text/json-shape.ts';

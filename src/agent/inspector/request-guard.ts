@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import { isSameSecret } from '../../lib/text/is-same-secret.ts';
+import { isSameSecret } from '../../lib/text/secrets.ts';
 
 /** A request that the inspector rejects, with the reason. `inspector-server.ts` renders it as JSON. */
 export class InspectorRefusal extends Error {

@@ -1,4 +1,4 @@
-import type { HeaderList } from '../../lib/http/header-list.ts';
+import type { HeaderList } from '../../lib/http/header-values.ts';
 
 /** No header can contain this character (RFC 9110 §5.5), so a masked value cannot be mistaken for a real one. */
 export const MASK = '••••••••';

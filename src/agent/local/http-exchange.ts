@@ -1,14 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import type { ServerHttp2Stream } from 'node:http2';
 import type { Duplex } from 'node:stream';
-import { reportBug } from '../../lib/bug-report.ts';
 import { messageOf } from '../../lib/error-text.ts';
-import { ignoreErrors, listen, listenOnce } from '../../lib/guarded-listeners.ts';
-import { firstValue, type HeaderList, withoutHeader } from '../../lib/http/header-list.ts';
+import { ignoreErrors, listen, listenOnce, reportBug } from '../../lib/guarded-listeners.ts';
+import { firstValue, type HeaderList, withoutHeader } from '../../lib/http/header-values.ts';
 import { HeadTooLargeError, sendInformational, sendResponse, sendTrailers } from '../../lib/http2/heads.ts';
-import { cancelStream, failStream } from '../../lib/http2/reset.ts';
-import { breakOff } from '../../lib/net/break-off.ts';
-import { splice } from '../../lib/net/splice.ts';
+import { cancelStream, failStream } from '../../lib/http2/stream-end.ts';
+import { breakOff, splice } from '../../lib/net/sockets.ts';
 import { aside, beginRoom, isCrowded, recount, renewRoom, waits } from '../../lib/net/waiting-bytes.ts';
 import { TUNNEL_STATUS_HEADER } from '../../tunnel/protocol.ts';
 import { isUnsendable } from '../../upstream/unsendable.ts';

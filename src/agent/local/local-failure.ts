@@ -1,7 +1,7 @@
 import type { ServerHttp2Stream } from 'node:http2';
 import { ignoreErrors } from '../../lib/guarded-listeners.ts';
 import { sendResponse } from '../../lib/http2/heads.ts';
-import { failStream } from '../../lib/http2/reset.ts';
+import { failStream } from '../../lib/http2/stream-end.ts';
 import { TUNNEL_ADDRESS_HEADER, TUNNEL_ERROR_HEADER } from '../../tunnel/protocol.ts';
 import { TOO_MANY_FILES } from '../../upstream/upstream-failure.ts';
 import { discardRest } from './served-request.ts';

@@ -1,4 +1,4 @@
-import { localhostLookup } from '../../lib/net/localhost-lookup.ts';
+import { localhostLookup } from '../../lib/net/lookups.ts';
 import { DeadlineTicker } from '../../upstream/deadline-ticker.ts';
 import { createDial, type Dial } from '../../upstream/dial.ts';
 import { Http1Upstream } from '../../upstream/http1-upstream.ts';

@@ -1,11 +1,8 @@
 import { EventEmitter } from 'node:events';
 import type { Http2Stream, ServerHttp2Stream } from 'node:http2';
-import { reportBug } from '../../lib/bug-report.ts';
-import type { ListenerOwner } from '../../lib/guarded-listeners.ts';
-import type { HeaderList } from '../../lib/http/header-list.ts';
-import { HOP_BY_HOP } from '../../lib/http/hop-by-hop.ts';
-import { failStream } from '../../lib/http2/reset.ts';
-import { readMore, type StreamTaker, takerOf, takeStream } from '../../lib/http2/taken-stream.ts';
+import { type ListenerOwner, reportBug } from '../../lib/guarded-listeners.ts';
+import { type HeaderList, HOP_BY_HOP } from '../../lib/http/header-values.ts';
+import { failStream, readMore, type StreamTaker, takerOf, takeStream } from '../../lib/http2/stream-end.ts';
 import { CLIENT_ADDRESS_HEADER, TUNNEL_HEADER } from '../../tunnel/protocol.ts';
 import type { BodySource } from '../../upstream/upstream.ts';
 

@@ -1,11 +1,16 @@
 import type { ServerHttp2Stream } from 'node:http2';
 import { connect } from 'node:net';
-import { reportBug } from '../../lib/bug-report.ts';
 import { messageOf } from '../../lib/error-text.ts';
-import { attach, guarded, ignoreErrors, type ListenerOwner, listenOnce } from '../../lib/guarded-listeners.ts';
-import { localhostLookup } from '../../lib/net/localhost-lookup.ts';
-import { splice } from '../../lib/net/splice.ts';
-import { noticeVanished } from '../../lib/net/vanished-peer.ts';
+import {
+  attach,
+  guarded,
+  ignoreErrors,
+  type ListenerOwner,
+  listenOnce,
+  reportBug,
+} from '../../lib/guarded-listeners.ts';
+import { localhostLookup } from '../../lib/net/lookups.ts';
+import { noticeVanished, splice } from '../../lib/net/sockets.ts';
 import { reasonOf } from '../../upstream/upstream-failure.ts';
 import type { LocalAddress } from './local-address.ts';
 import { answerFailure, problemText } from './local-failure.ts';

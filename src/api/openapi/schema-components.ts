@@ -1,9 +1,8 @@
 import type { TSchema } from 'typebox';
 import { UNSET_MODULE } from '../../documents/operations.ts';
 import { canonicalJson, isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
-import { refSchema } from '../../lib/schema/annotations.ts';
+import { ANY_NAME, refSchema } from '../../lib/schema/annotations.ts';
 import { fieldSetBy, schemaSetBy } from '../../lib/schema/body-fields.ts';
-import { ANY_NAME } from '../../lib/schema/map-of.ts';
 import { ROWS_DESCRIPTION } from '../../resources/live-operations.ts';
 import type { Operation } from '../../resources/operation.ts';
 import { type Subject, subjectOf } from './subjects.ts';

@@ -1,8 +1,18 @@
 import Type from 'typebox';
 import { idString, reference } from '../../lib/schema/annotations.ts';
 import { bodyProblem } from '../../lib/schema/decode-body.ts';
-import { defineBackend } from '../backend.ts';
-import { failoverTargets } from './failover-targets.ts';
+import { type BackendSnapshot, defineBackend, type Target, type TargetPorts } from '../backend.ts';
+
+/** Members in order; the edge tries the next one only when a member cannot be reached. */
+function failoverTargets(
+  { config, members }: BackendSnapshot<{ readonly backends: readonly string[] }>,
+  ports: TargetPorts,
+): readonly Target[] {
+  return config.backends.flatMap((id) => {
+    const member = members.get(id);
+    return member === undefined ? [] : ports.targetsOf(member);
+  });
+}
 
 /** Tries the next backend when one cannot be reached. */
 export const failover = defineBackend({

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import type { BackendSnapshot } from '../backend-snapshot.ts';
-import { httpResponseTargets } from './http-response-targets.ts';
-import { responseHeadersProblem } from './response-headers-problem.ts';
+import type { BackendSnapshot } from '../backend.ts';
+import { httpResponseTargets, responseHeadersProblem } from './http-response.ts';
 
 const backend = (config: { body: string; headers: Record<string, string>; status_code: number }) =>
   ({ config }) as BackendSnapshot<typeof config>;

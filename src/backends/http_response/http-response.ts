@@ -1,9 +1,48 @@
 import Type from 'typebox';
+import { HOP_BY_HOP } from '../../lib/http/header-values.ts';
+import { mapOf } from '../../lib/schema/annotations.ts';
 import { bodyProblem } from '../../lib/schema/decode-body.ts';
-import { mapOf } from '../../lib/schema/map-of.ts';
-import { defineBackend } from '../backend.ts';
-import { httpResponseTargets } from './http-response-targets.ts';
-import { responseHeadersProblem } from './response-headers-problem.ts';
+import { type BackendSnapshot, defineBackend, type Target } from '../backend.ts';
+
+interface HttpResponseConfig {
+  readonly body: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly status_code: number;
+}
+
+/** The response is the same for every request of a version: built once. */
+const answers = new WeakMap<BackendSnapshot<HttpResponseConfig>, readonly Target[]>();
+
+export function httpResponseTargets(backend: BackendSnapshot<HttpResponseConfig>): readonly Target[] {
+  const known = answers.get(backend);
+  if (known !== undefined) return known;
+  const { body, headers, status_code: status } = backend.config;
+  const list = Object.entries(headers).flatMap(([name, value]) => [name.toLowerCase(), value]);
+  if (body !== '' && !list.includes('content-type')) list.push('content-type', 'text/plain; charset=utf-8');
+  const made: readonly Target[] = [
+    { kind: 'response', name: 'http_response', status, headers: list, body: Buffer.from(body) },
+  ];
+  answers.set(backend, made);
+  return made;
+}
+
+/** The edge computes framing, and nobody may forge its own headers. */
+const NOT_ALLOWED = new RegExp(`^(content-length|proxy-.*|postern-.*|${HOP_BY_HOP.join('|')})$`, 'i');
+
+/** The problem with the headers of a fixed response, or null. RFC 9110 §5.1 and §5.5. */
+export function responseHeadersProblem(headers: Readonly<Record<string, string>>): string | null {
+  const seen = new Set<string>();
+  for (const [name, value] of Object.entries(headers)) {
+    if (!/^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,256}$/.test(name)) return 'has an invalid header name';
+    if (NOT_ALLOWED.test(name)) return `must not set "${name}": the edge sets it`;
+    if (seen.has(name.toLowerCase())) return `has "${name}" twice: header names are case-insensitive`;
+    if (value.length > 8192 || !/^[\t\x20-\x7e\x80-\xff]*$/.test(value) || value !== value.trim()) {
+      return `has a value for "${name}" with control characters, characters outside Latin-1, leading or trailing spaces, or more than 8192 characters`;
+    }
+    seen.add(name.toLowerCase());
+  }
+  return null;
+}
 
 /** Returns a fixed response. */
 export const httpResponse = defineBackend({

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { upstreamAddressProblem } from '../../lib/net/upstream-address-problem.ts';
+import { upstreamAddressProblem } from '../../lib/net/listen-address.ts';
 import type { Upstream } from '../../upstream/upstream.ts';
-import type { BackendSnapshot, TargetPorts } from '../backend-snapshot.ts';
+import type { BackendSnapshot, TargetPorts } from '../backend.ts';
 import { staticBackend } from './static.ts';
 
 suite('static backend', () => {

@@ -1,10 +1,18 @@
 import Type from 'typebox';
 import { parseAddress } from '../../lib/net/cidr.ts';
-import { splitAddress } from '../../lib/net/split-address.ts';
-import { upstreamAddressProblem } from '../../lib/net/upstream-address-problem.ts';
+import { splitAddress } from '../../lib/net/host-name.ts';
+import { upstreamAddressProblem } from '../../lib/net/listen-address.ts';
 import { bodyProblem } from '../../lib/schema/decode-body.ts';
-import { defineBackend } from '../backend.ts';
-import { staticTargets } from './static-targets.ts';
+import { type BackendSnapshot, defineBackend, type Target, type TargetPorts } from '../backend.ts';
+
+function staticTargets(
+  {
+    config: { address, tls },
+  }: BackendSnapshot<{ readonly address: string; readonly tls: { readonly enabled: boolean } }>,
+  ports: TargetPorts,
+): readonly Target[] {
+  return [{ kind: 'upstream', upstream: ports.upstreamFor(address, tls.enabled), name: address }];
+}
 
 /** A fixed address. */
 export const staticBackend = defineBackend({

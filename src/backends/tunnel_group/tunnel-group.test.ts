@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import type { BackendSnapshot, TargetPorts } from '../backend-snapshot.ts';
-import type { Target } from '../target.ts';
+import type { BackendSnapshot, Target, TargetPorts } from '../backend.ts';
 import { tunnelGroup } from './tunnel-group.ts';
 
 suite('tunnel_group backend', () => {

@@ -1,7 +1,6 @@
 import Type from 'typebox';
-import { reference, refSchema } from '../../lib/schema/annotations.ts';
+import { mapOf, reference, refSchema } from '../../lib/schema/annotations.ts';
 import { bodyProblem } from '../../lib/schema/decode-body.ts';
-import { mapOf } from '../../lib/schema/map-of.ts';
 import { hasLabels, labelsProblem } from '../../lib/text/labels.ts';
 import { defineBackend } from '../backend.ts';
 

@@ -1,9 +1,21 @@
 import Type from 'typebox';
-import { reference } from '../../lib/schema/annotations.ts';
+import { mapOf, reference } from '../../lib/schema/annotations.ts';
 import { bodyProblem } from '../../lib/schema/decode-body.ts';
-import { mapOf } from '../../lib/schema/map-of.ts';
-import { defineBackend } from '../backend.ts';
-import { weightedTargets } from './weighted-targets.ts';
+import { type BackendSnapshot, defineBackend, type Target, type TargetPorts } from '../backend.ts';
+
+/** One member per request, by its share of the weights. A member that is gone has no share. */
+function weightedTargets(
+  { config, members }: BackendSnapshot<{ readonly backends: Readonly<Record<string, number>> }>,
+  ports: TargetPorts,
+): readonly Target[] {
+  const shares = [...members].map(([id, member]): [BackendSnapshot, number] => [member, config.backends[id] ?? 0]);
+  let left = ports.random() * shares.reduce((sum, [, weight]) => sum + weight, 0);
+  for (const [member, weight] of shares) {
+    if (left < weight) return ports.targetsOf(member);
+    left -= weight;
+  }
+  return [];
+}
 
 /** Distributes requests by weight. */
 export const weighted = defineBackend({

@@ -1,6 +1,6 @@
 import { AgentError } from '../../agent/errors.ts';
 import type { AgentEvent, AgentHandle } from '../../agent/handle.ts';
-import { onBug } from '../../lib/bug-report.ts';
+import { onBug } from '../../lib/guarded-listeners.ts';
 import { isLoopbackHost, isWildcardHost } from '../../lib/net/listen-address.ts';
 import type { CommandContext } from '../command.ts';
 import type { AgentPorts } from './agent-ports.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { messageOf } from '../../lib/error-text.ts';
 import { type ParsedFlags, usage } from '../../lib/flags.ts';
-import { HTTP_URL_FORM, parseHttpUrl } from '../../lib/http/http-url.ts';
+import { HTTP_URL_FORM, parseHttpUrl } from '../../lib/http/urls.ts';
 import { isLoopbackHost } from '../../lib/net/listen-address.ts';
 import type { CommandContext } from '../command.ts';
 import { sayWhileSlow } from '../output/terminal.ts';

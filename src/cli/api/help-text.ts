@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
-import { shellWord } from '../../lib/text/shell-word.ts';
+import { shellWord } from '../../lib/text/terminal-text.ts';
 import { API_EXIT_CODES, type CommandSyntax } from '../command.ts';
 import { exampleLines, flagDescription, flagText, type HelpRow, helpTable, paragraph } from '../command-help.ts';
 import { type ApiResource, kebab, resourceName, verbWord } from './api-resources.ts';

@@ -56,7 +56,7 @@ export async function fileObject(file: string, source: TextSource): Promise<Json
   // Loaded when it is needed: the parser takes a third of the start of a command.
   const [{ readYaml }, { plainValue }] = await Promise.all([
     import('../../lib/text/yaml/read-yaml.ts'),
-    import('../../lib/text/yaml/yaml-node.ts'),
+    import('../../lib/text/yaml/plain-yaml.ts'),
   ]);
   // JSON is YAML.
   const { root, problems } = readYaml(text, { hasAliases: true, isForeign: true });

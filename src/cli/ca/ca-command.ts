@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import type { Config } from '../../config/schema.ts';
 import { isOn, type ParsedFlags, usage } from '../../lib/flags.ts';
-import { shellWord } from '../../lib/text/shell-word.ts';
+import { shellWord } from '../../lib/text/terminal-text.ts';
 import { type Command, type CommandSyntax, INVALID_USAGE, parseCommand, SETTINGS_EXIT_CODE } from '../command.ts';
 import { serverSettings, settingsGroup } from '../server-settings.ts';
 import { switchFlag } from '../shared-flags.ts';

@@ -1,5 +1,5 @@
 import { type Flag, usage } from '../../lib/flags.ts';
-import { referenceAnnotation } from '../../lib/schema/reference-annotation.ts';
+import { referenceAnnotation } from '../../lib/schema/schema-facts.ts';
 import { didYouMean } from '../../lib/text/near-match.ts';
 import { type ApiResource, apiResources, verbWord } from '../api/api-resources.ts';
 import type { ApiFlag } from '../api/body-flags.ts';

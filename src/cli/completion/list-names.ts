@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fillPath, queryString } from '../../client/fill-path.ts';
 import { Transport } from '../../client/transport.ts';
 import { isJsonObject, type JsonObject } from '../../lib/json.ts';
-import { hostOf } from '../../lib/net/split-address.ts';
+import { hostOf } from '../../lib/net/host-name.ts';
 import { apiAccess } from '../api/api-access.ts';
 import { fetchWith } from '../api/api-fetch.ts';
 import { pathParameters } from '../api/api-resources.ts';

@@ -11,9 +11,9 @@ import {
   readConfiguration,
 } from '../../configuration-file/read-configuration.ts';
 import { type PlacedSecret, placedSecrets } from '../../configuration-file/wire-body.ts';
-import { withParts } from '../../lib/async/missing-part.ts';
 import { whyUnreadable } from '../../lib/error-text.ts';
 import { type Flag, type ParsedFlags, usage } from '../../lib/flags.ts';
+import { withParts } from '../../lib/load-part.ts';
 import { gatherBounded, readBounded } from '../../lib/read-bounded.ts';
 import { type ReadSecret, readSecret } from '../../lib/secret-reference.ts';
 import { createTextSource } from '../api/text-source.ts';

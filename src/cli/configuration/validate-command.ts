@@ -1,6 +1,6 @@
 import { validateConfiguration } from '../../configuration-file/read-configuration.ts';
-import { withParts } from '../../lib/async/missing-part.ts';
 import { isOn } from '../../lib/flags.ts';
+import { withParts } from '../../lib/load-part.ts';
 import { readProgramFile } from '../../lib/program-files.ts';
 import { type Command, type CommandSyntax, INVALID_USAGE, parseCommand } from '../command.ts';
 import { switchFlag } from '../shared-flags.ts';

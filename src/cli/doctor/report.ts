@@ -1,6 +1,6 @@
 import { type Finding, findingMaker, LEVELS, type Level } from '../../checks/check.ts';
 import type { Transport } from '../../client/transport.ts';
-import { wrapText } from '../../lib/text/wrap-text.ts';
+import { wrapText } from '../../lib/text/terminal-text.ts';
 import { printable } from '../output/cell-text.ts';
 
 /** Further lines add no information: a thousand fine hosts are summarized in one line. */

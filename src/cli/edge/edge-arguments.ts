@@ -1,6 +1,6 @@
 import { domainToASCII } from 'node:url';
 import { type Flag, isOn, type ParsedFlags, usage } from '../../lib/flags.ts';
-import { isAuthority } from '../../lib/http/is-authority.ts';
+import { isAuthority } from '../../lib/http/urls.ts';
 import { cidrProblem, parseWrittenAddress } from '../../lib/net/cidr.ts';
 import { hostNameProblem, lowerCaseHost } from '../../lib/net/host-name.ts';
 import { emailAddress } from '../../lib/text/email-address.ts';

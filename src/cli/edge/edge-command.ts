@@ -4,7 +4,7 @@ import type { Setting } from '../../client/generated/settings.ts';
 import type { Transport } from '../../client/transport.ts';
 import { isOn, type ParsedFlags } from '../../lib/flags.ts';
 import type { JsonObject } from '../../lib/json.ts';
-import { shellWord } from '../../lib/text/shell-word.ts';
+import { shellWord } from '../../lib/text/terminal-text.ts';
 import { isOwnLogin, issuerOf, ownLogin } from '../../publish/edge-login.ts';
 import { edgeUrl, listenerPort, redirectUri } from '../../publish/edge-url.ts';
 import { type Current, type EdgePlan, planEdge } from '../../publish/plan-edge.ts';

@@ -4,8 +4,8 @@ import { usage } from '../../lib/flags.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
 import { gatherBounded, readBounded } from '../../lib/read-bounded.ts';
 import { DoubledNameError, parseUniqueJson } from '../../lib/text/json-shape.ts';
+import { plainValue } from '../../lib/text/yaml/plain-yaml.ts';
 import { readYaml, yamlProblemText } from '../../lib/text/yaml/read-yaml.ts';
-import { plainValue } from '../../lib/text/yaml/yaml-node.ts';
 import { importErrors } from './errors.ts';
 
 export const MAX_INPUT_BYTES = 64 * 1024 * 1024;

@@ -1,7 +1,7 @@
 import type { InstallationDocuments } from '../../configuration-file/installed-objects.ts';
 import { validateConfiguration } from '../../configuration-file/read-configuration.ts';
 import { writeConfigurationFile } from '../../configuration-file/write-configuration-file.ts';
-import { withParts } from '../../lib/async/missing-part.ts';
+import { withParts } from '../../lib/load-part.ts';
 import type { ImportReport } from './import-report.ts';
 import type { Imported } from './sources.ts';
 

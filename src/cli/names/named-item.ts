@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
-import { hostOf } from '../../lib/net/split-address.ts';
+import { hostOf } from '../../lib/net/host-name.ts';
 
 /** Something with an id that a command can name. */
 export interface NamedItem {

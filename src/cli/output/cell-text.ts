@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonValue } from '../../lib/json.ts';
-import { printable } from '../../lib/text/terminal-safe.ts';
+import { printable } from '../../lib/text/terminal-text.ts';
 
-export { printable } from '../../lib/text/terminal-safe.ts';
+export { printable } from '../../lib/text/terminal-text.ts';
 
 export const EMPTY = '-';
 

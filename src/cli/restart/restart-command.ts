@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { usage } from '../../lib/flags.ts';
-import { durationText } from '../../lib/text/duration.ts';
+import { durationText } from '../../lib/text/time.ts';
 import {
   type Command,
   type CommandContext,

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { loadConfig } from '../../config/load.ts';
 import { flagOf, settingNames, variableOf } from '../../config/schema.ts';
 import { usage } from '../../lib/flags.ts';
-import { shellWord } from '../../lib/text/shell-word.ts';
+import { shellWord } from '../../lib/text/terminal-text.ts';
 import type { CommandContext } from '../command.ts';
 import { serviceErrors } from './errors.ts';
 import type { ServicePlan } from './installed-server.ts';

@@ -10,7 +10,7 @@ import type { TunnelSession } from '../../client/generated/tunnel-sessions.ts';
 import type { Tunnel } from '../../client/generated/tunnels.ts';
 import type { Transport } from '../../client/transport.ts';
 import type { ParsedFlags } from '../../lib/flags.ts';
-import { wrapText } from '../../lib/text/wrap-text.ts';
+import { wrapText } from '../../lib/text/terminal-text.ts';
 import { apiAccess, CommandTransport, runWithApi } from '../api/api-access.ts';
 import { createTextSource } from '../api/text-source.ts';
 import { API_EXIT_CODES, type Command, type CommandContext, type CommandSyntax, parseCommand } from '../command.ts';

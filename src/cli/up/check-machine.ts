@@ -1,9 +1,8 @@
 import { isPublicName } from '../../acme/names.ts';
 import { identityAddress } from '../../config/identity-settings.ts';
-import { parseAddress } from '../../lib/net/cidr.ts';
+import { parseAddress, publicAddressGuard } from '../../lib/net/cidr.ts';
 import { isLoopbackHost } from '../../lib/net/listen-address.ts';
-import { publicAddressGuard } from '../../lib/net/public-address-guard.ts';
-import { shellWord } from '../../lib/text/shell-word.ts';
+import { shellWord } from '../../lib/text/terminal-text.ts';
 import type { WantedTarget } from '../../publish/wanted-edge.ts';
 import { checkPorts } from '../doctor/checks/listeners.ts';
 import { dialProblem } from '../doctor/dial.ts';

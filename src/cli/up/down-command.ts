@@ -2,7 +2,7 @@ import { PosternApiError } from '../../client/call-errors.ts';
 import { queryString } from '../../client/fill-path.ts';
 import type { Transport } from '../../client/transport.ts';
 import { usage } from '../../lib/flags.ts';
-import { hostOf } from '../../lib/net/split-address.ts';
+import { hostOf } from '../../lib/net/host-name.ts';
 import type { Current } from '../../publish/plan-edge.ts';
 import { runWithApi } from '../api/api-access.ts';
 import {

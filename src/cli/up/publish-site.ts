@@ -5,7 +5,7 @@ import { type ParsedFlags, usage } from '../../lib/flags.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import { formatListenAddress, isLoopbackHost, type ListenAddress } from '../../lib/net/listen-address.ts';
 import { emailAddress } from '../../lib/text/email-address.ts';
-import { shellWord } from '../../lib/text/shell-word.ts';
+import { shellWord } from '../../lib/text/terminal-text.ts';
 import { GUARDS, isOwnLogin, otherProtection, ownLogin } from '../../publish/edge-login.ts';
 import { edgeUrl } from '../../publish/edge-url.ts';
 import { peopleText } from '../../publish/people-rules.ts';

@@ -4,7 +4,7 @@ import type { ManagedCertificate } from '../../client/generated/managed-certific
 import { Resources } from '../../client/generated/resources.ts';
 import type { Transport } from '../../client/transport.ts';
 import type { IdentityAddress } from '../../config/identity-settings.ts';
-import { shellWord } from '../../lib/text/shell-word.ts';
+import { shellWord } from '../../lib/text/terminal-text.ts';
 import type { WantedPeople } from '../../publish/wanted-edge.ts';
 import { printable } from '../output/cell-text.ts';
 

@@ -5,8 +5,7 @@ import type { Logger } from 'pino';
 import { type Clock, rfc3339 } from '../../lib/clock.ts';
 import { cookiesWhere } from '../../lib/http/cookie-header.ts';
 import type { JsonObject } from '../../lib/json.ts';
-import { isSameSecret } from '../../lib/text/is-same-secret.ts';
-import { hashToken } from '../../lib/text/token-hash.ts';
+import { hashToken, isSameSecret } from '../../lib/text/secrets.ts';
 import type { Replica } from '../../replica/replica.ts';
 import {
   CONSOLE_SESSION_KIND,

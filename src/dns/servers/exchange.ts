@@ -2,8 +2,8 @@ import { createSocket } from 'node:dgram';
 import { connect, isIPv6 } from 'node:net';
 import { failureCode } from '../../lib/error-text.ts';
 import { type ListenerOwner, listen } from '../../lib/guarded-listeners.ts';
-import { GatheredBytes } from '../../lib/net/gathered-bytes.ts';
-import { type ReadMessage, readMessage } from '../messages/read-message.ts';
+import { GatheredBytes } from '../../lib/net/waiting-bytes.ts';
+import { type ReadMessage, readMessage } from '../dns-messages.ts';
 
 export interface ServerAddress {
   readonly address: string;

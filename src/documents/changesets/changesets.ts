@@ -1,6 +1,6 @@
 import type { TObject } from 'typebox';
-import { KeyedMutex } from '../../lib/async/keyed-mutex.ts';
-import { TimeSlice } from '../../lib/async/slice-lane.ts';
+import { TimeSlice } from '../../lib/async/slices.ts';
+import { KeyedMutex } from '../../lib/async/turns.ts';
 import { PosternError } from '../../lib/errors.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
 import { type BodyDecoder, createDecoder } from '../../lib/schema/decode-body.ts';

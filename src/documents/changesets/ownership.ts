@@ -1,4 +1,4 @@
-import { TimeSlice } from '../../lib/async/slice-lane.ts';
+import { TimeSlice } from '../../lib/async/slices.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
 import { pointerTo } from '../../lib/schema/field-problem.ts';
 import type { RecordReader } from '../../replica/record-table.ts';

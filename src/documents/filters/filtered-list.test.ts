@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import Type from 'typebox';
-import { TimeSlice } from '../../lib/async/slice-lane.ts';
+import { TimeSlice } from '../../lib/async/slices.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import { listEnvelope } from '../../resources/live-operations.ts';
 import type { Operation, OperationRequest } from '../../resources/operation.ts';

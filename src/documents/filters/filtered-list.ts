@@ -1,6 +1,6 @@
 import type { TObject, TOptional, TSchema, TString } from 'typebox';
 import Type from 'typebox';
-import { TimeSlice } from '../../lib/async/slice-lane.ts';
+import { TimeSlice } from '../../lib/async/slices.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import { resourceErrors } from '../../resources/errors.ts';
 import type { Operation, OperationRequest, OperationResult } from '../../resources/operation.ts';

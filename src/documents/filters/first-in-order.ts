@@ -1,4 +1,4 @@
-import type { TimeSlice } from '../../lib/async/slice-lane.ts';
+import type { TimeSlice } from '../../lib/async/slices.ts';
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
 
 /** More than a page has: beyond it, only the first ones in the order are kept. */

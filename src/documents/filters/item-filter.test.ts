@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import Type from 'typebox';
-import { refSchema } from '../../lib/schema/annotations.ts';
-import { mapOf } from '../../lib/schema/map-of.ts';
+import { mapOf, refSchema } from '../../lib/schema/annotations.ts';
 import { compileFilter, textFilter } from './item-filter.ts';
 
 const schema = Type.Object({

@@ -1,4 +1,4 @@
-import { mapInSlices } from '../../lib/async/map-in-slices.ts';
+import { mapInSlices } from '../../lib/async/slices.ts';
 import { rfc3339 } from '../../lib/clock.ts';
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import type { RecordReader } from '../../replica/record-table.ts';

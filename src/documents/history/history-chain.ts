@@ -1,6 +1,6 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { canonicalJson, type JsonValue } from '../../lib/json.ts';
-import { isSameSecret } from '../../lib/text/is-same-secret.ts';
+import { isSameSecret } from '../../lib/text/secrets.ts';
 import { addSealedRecord } from '../../replica/followed-replica.ts';
 import type { Replica } from '../../replica/replica.ts';
 import type { HistoryDocument, HistoryLink, LinkableEntry, Store } from '../../store/store.ts';

@@ -1,4 +1,4 @@
-import { mapInSlices } from '../../lib/async/map-in-slices.ts';
+import { mapInSlices } from '../../lib/async/slices.ts';
 import { canonicalJson } from '../../lib/json.ts';
 import type { Principal } from '../../resources/operation.ts';
 import type {

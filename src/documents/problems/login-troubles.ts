@@ -1,5 +1,5 @@
 import type { LoginTrouble } from '../../checks/facts.ts';
-import type { TimeSlice } from '../../lib/async/slice-lane.ts';
+import type { TimeSlice } from '../../lib/async/slices.ts';
 import type { LoginSession } from '../../modules/contract/login-store.ts';
 import type { Module } from '../../modules/contract/module.ts';
 import type { LearningClient } from '../../modules/contract/prepare.ts';

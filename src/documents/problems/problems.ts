@@ -1,7 +1,7 @@
 import { type Check, type Finding, findingMaker } from '../../checks/check.ts';
 import type { Facts } from '../../checks/facts.ts';
 import { checks } from '../../checks/registry.ts';
-import { TimeSlice } from '../../lib/async/slice-lane.ts';
+import { TimeSlice } from '../../lib/async/slices.ts';
 import { messageOf } from '../../lib/error-text.ts';
 import type { OperationRequest } from '../../resources/operation.ts';
 import {

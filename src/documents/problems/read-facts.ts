@@ -16,10 +16,10 @@ import {
   type UnpreparedModule,
 } from '../../checks/facts.ts';
 import { PASSKEY_KIND, passkeyOf, USER_ACCOUNT_KIND } from '../../identity/people-records.ts';
-import type { TimeSlice } from '../../lib/async/slice-lane.ts';
+import type { TimeSlice } from '../../lib/async/slices.ts';
 import { rfc3339 } from '../../lib/clock.ts';
+import { isStoreOutage } from '../../lib/error-text.ts';
 import type { JsonObject } from '../../lib/json.ts';
-import { isStoreOutage } from '../../lib/store-outage.ts';
 import { moduleRecordKey } from '../../modules/module-config.ts';
 import type { Replica } from '../../replica/replica.ts';
 import type { ListedNode, OnlinePort, SharedPorts } from '../../resources/ports.ts';

@@ -1,4 +1,4 @@
-import type { HeaderList } from '../../lib/http/header-list.ts';
+import type { HeaderList } from '../../lib/http/header-values.ts';
 import { HeadTooLargeError } from '../../lib/http2/heads.ts';
 import { CLIENT_LIMIT } from '../../upstream/unsendable.ts';
 import { edgeErrors } from '../errors.ts';

@@ -1,5 +1,5 @@
 import type { ErrorCode } from '../../lib/errors.ts';
-import type { HeaderList } from '../../lib/http/header-list.ts';
+import type { HeaderList } from '../../lib/http/header-values.ts';
 import { STATUS_CODES } from '../../lib/http/node-http.ts';
 import { escapedHtml, linkButton, PAGE_STYLE_SOURCE, plainPage } from '../../lib/http/plain-page.ts';
 import type { JsonObject } from '../../lib/json.ts';

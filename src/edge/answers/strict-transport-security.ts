@@ -1,4 +1,4 @@
-import type { HeaderList } from '../../lib/http/header-list.ts';
+import type { HeaderList } from '../../lib/http/header-values.ts';
 import { isLoopbackHost } from '../../lib/net/listen-address.ts';
 import { NO_HEADERS } from '../http/own-headers.ts';
 import type { HeadReading } from '../http/request-head.ts';

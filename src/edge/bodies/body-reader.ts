@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 import { attach, guarded } from '../../lib/guarded-listeners.ts';
-import { GatheredBytes } from '../../lib/net/gathered-bytes.ts';
+import { GatheredBytes } from '../../lib/net/waiting-bytes.ts';
 import type { ClientSide } from '../connections/client-side.ts';
 import { ReplayedBody } from './replayed-body.ts';
 

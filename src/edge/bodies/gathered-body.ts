@@ -1,4 +1,4 @@
-import type { HeaderList } from '../../lib/http/header-list.ts';
+import type { HeaderList } from '../../lib/http/header-values.ts';
 
 /**
  * How long a small response may be held back after its head, so that it can be changed as a whole: longer than an

@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import type { HeaderList } from '../../lib/http/header-list.ts';
+import type { HeaderList } from '../../lib/http/header-values.ts';
 import type { RequestHead } from '../http/request-head.ts';
 import type { ResponseWriter } from '../http/response-writer.ts';
 

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
-import { reportBug } from '../../lib/bug-report.ts';
-import type { HeaderList } from '../../lib/http/header-list.ts';
+import { reportBug } from '../../lib/guarded-listeners.ts';
+import type { HeaderList } from '../../lib/http/header-values.ts';
 import type { Answer, Identity, Pass, Permit, Refusal, Verdict } from '../../modules/contract/decides.ts';
 import type { OwnPathRequest } from '../../modules/contract/prepared-module.ts';
 import type { AdmissionStep, EdgeSnapshot, RouteSnapshot } from '../../snapshot/edge-snapshot.ts';

@@ -1,4 +1,4 @@
-import { reportBug } from '../../lib/bug-report.ts';
+import { reportBug } from '../../lib/guarded-listeners.ts';
 import type { ClientCertificate, RevocationPolicy, RevocationVerdict } from '../../modules/contract/decides.ts';
 import { presentedWith } from '../tls/client-certificate.ts';
 

@@ -1,4 +1,4 @@
-import { reportBug } from '../../lib/bug-report.ts';
+import { reportBug } from '../../lib/guarded-listeners.ts';
 import type { TrafficRequest } from '../../modules/contract/decides.ts';
 import type { BackendOutcome } from '../../modules/contract/prepared-module.ts';
 import type { RouteSnapshot } from '../../snapshot/edge-snapshot.ts';

@@ -1,4 +1,4 @@
-import { reportBug } from '../../lib/bug-report.ts';
+import { reportBug } from '../../lib/guarded-listeners.ts';
 import type { Answer, Refusal, TrafficRequest, Verdict } from '../../modules/contract/decides.ts';
 import { moduleErrors } from '../../modules/contract/errors.ts';
 import type { OwnAnswer, OwnPathSite, OwnPaths, PreparedModule } from '../../modules/contract/prepared-module.ts';

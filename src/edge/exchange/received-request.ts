@@ -1,4 +1,4 @@
-import { combinedValue, firstValue, valuesOf } from '../../lib/http/header-list.ts';
+import { combinedValue, firstValue, valuesOf } from '../../lib/http/header-values.ts';
 import type { ClientCertificate } from '../../modules/contract/decides.ts';
 import { BodyReader } from '../bodies/body-reader.ts';
 import type { ClientSide } from '../connections/client-side.ts';

@@ -1,6 +1,6 @@
 import type { X509Certificate } from 'node:crypto';
+import { type CertificateFields, fieldsOf } from '../../lib/pki/certificate-extensions.ts';
 import { certificatesIn } from '../../lib/pki/describe-certificate.ts';
-import { type CertificateFields, fieldsOf } from '../../lib/pki/revocation-list/certificate-fields.ts';
 import type { ClientCertificate, TlsPolicy } from '../../modules/contract/decides.ts';
 import { describedCertificate, MAX_PRESENTED } from '../tls/client-certificate.ts';
 

@@ -1,5 +1,5 @@
 import type { Clock } from '../../lib/clock.ts';
-import { combinedValue, type HeaderList } from '../../lib/http/header-list.ts';
+import { combinedValue, type HeaderList } from '../../lib/http/header-values.ts';
 import type { AssumedPerson } from '../../modules/contract/decides.ts';
 import type { Module } from '../../modules/contract/module.ts';
 import type { EdgeSnapshot } from '../../snapshot/edge-snapshot.ts';

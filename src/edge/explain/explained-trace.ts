@@ -1,4 +1,4 @@
-import type { HeaderList } from '../../lib/http/header-list.ts';
+import type { HeaderList } from '../../lib/http/header-values.ts';
 import { formatTraceparent, traceParentOf, writeTraceContext } from '../../tracing/trace-context.ts';
 import type { ForwardableRequest } from '../forwarding/forwarded-request.ts';
 

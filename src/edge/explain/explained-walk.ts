@@ -1,4 +1,4 @@
-import { atMost } from '../../lib/async/deadline.ts';
+import { atMost } from '../../lib/async/waiting.ts';
 import {
   type Answer,
   type AssumedPerson,

@@ -1,7 +1,5 @@
-import type { BackendSnapshot } from '../../backends/backend-snapshot.ts';
-import { TUNNEL_BACKEND_KIND } from '../../backends/backend-snapshot.ts';
+import { type BackendSnapshot, type Target, TUNNEL_BACKEND_KIND } from '../../backends/backend.ts';
 import { backendOfRecordKind } from '../../backends/record-kinds.ts';
-import type { Target } from '../../backends/target.ts';
 import { isJsonObject } from '../../lib/json.ts';
 import type { Upstream } from '../../upstream/upstream.ts';
 import { failed, REASON_OF_SHORTAGE } from '../../upstream/upstream-failure.ts';

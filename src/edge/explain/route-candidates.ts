@@ -1,4 +1,4 @@
-import { matchKey } from '../../lib/http/match-key.ts';
+import { matchKey } from '../../lib/http/urls.ts';
 import type { CanonicalPath } from '../../snapshot/canonical-path.ts';
 import type { EdgeSnapshot, RouteSnapshot } from '../../snapshot/edge-snapshot.ts';
 import type { RouteMatch } from '../../snapshot/route-table.ts';

@@ -1,4 +1,4 @@
-import type { HeaderList } from '../../lib/http/header-list.ts';
+import type { HeaderList } from '../../lib/http/header-values.ts';
 import type { UpstreamRequest } from '../../upstream/upstream.ts';
 import type { RequestHead } from '../http/request-head.ts';
 import type { UpstreamChanges } from './explanation.ts';

@@ -1,7 +1,5 @@
-import type { BackendSnapshot, TargetPorts } from '../../backends/backend-snapshot.ts';
-import { TUNNEL_BACKEND_KIND } from '../../backends/backend-snapshot.ts';
+import { type BackendSnapshot, type Target, type TargetPorts, TUNNEL_BACKEND_KIND } from '../../backends/backend.ts';
 import { backendOfRecordKind } from '../../backends/record-kinds.ts';
-import type { Target } from '../../backends/target.ts';
 import { tunnelTargets } from '../tunnels/tunnel-backend.ts';
 import type { TunnelTargets } from '../tunnels/tunnel-targets.ts';
 

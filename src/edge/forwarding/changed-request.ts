@@ -1,5 +1,5 @@
-import type { HeaderList } from '../../lib/http/header-list.ts';
-import { isAuthority } from '../../lib/http/is-authority.ts';
+import type { HeaderList } from '../../lib/http/header-values.ts';
+import { isAuthority } from '../../lib/http/urls.ts';
 import type { Refusal } from '../../modules/contract/decides.ts';
 import type { HeaderChange } from '../../modules/contract/prepared-module.ts';
 import type { RequestChanger } from '../../snapshot/edge-snapshot.ts';

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { firstValue, type HeaderList } from '../../lib/http/header-list.ts';
+import { firstValue, type HeaderList } from '../../lib/http/header-values.ts';
 import type { TrafficRequest } from '../../modules/contract/decides.ts';
 import type { RouteSnapshot } from '../../snapshot/edge-snapshot.ts';
 import type { RequestTrace } from '../../tracing/request-trace.ts';

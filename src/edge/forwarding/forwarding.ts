@@ -1,7 +1,7 @@
 import type { Duplex } from 'node:stream';
-import type { Target } from '../../backends/target.ts';
-import type { HeaderList } from '../../lib/http/header-list.ts';
-import { breakOff } from '../../lib/net/break-off.ts';
+import type { Target } from '../../backends/backend.ts';
+import type { HeaderList } from '../../lib/http/header-values.ts';
+import { breakOff } from '../../lib/net/sockets.ts';
 import { copyOf } from '../../lib/net/waiting-bytes.ts';
 import type { TrafficResponseHead } from '../../modules/contract/prepared-module.ts';
 import type { RouteSnapshot } from '../../snapshot/edge-snapshot.ts';

@@ -1,5 +1,4 @@
-import type { HeaderList } from '../../lib/http/header-list.ts';
-import { HOP_BY_HOP } from '../../lib/http/hop-by-hop.ts';
+import { type HeaderList, HOP_BY_HOP } from '../../lib/http/header-values.ts';
 import type { HeaderChange } from '../../modules/contract/prepared-module.ts';
 import type { RequestChanger } from '../../snapshot/edge-snapshot.ts';
 import { FORWARDED, foldedName, SPECIAL } from '../http/dropped-headers.ts';

@@ -1,5 +1,5 @@
 import { withoutMarked } from '../../lib/http/cookie-header.ts';
-import type { HeaderList } from '../../lib/http/header-list.ts';
+import type { HeaderList } from '../../lib/http/header-values.ts';
 import { OWN_COOKIE_MARK } from '../../modules/contract/prepared-module.ts';
 import type { OwnCookieNames } from '../../snapshot/edge-snapshot.ts';
 

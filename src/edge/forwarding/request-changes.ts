@@ -1,4 +1,4 @@
-import type { HeaderList } from '../../lib/http/header-list.ts';
+import type { HeaderList } from '../../lib/http/header-values.ts';
 import type { BodyDemand, RequestTransform } from '../../modules/contract/prepared-module.ts';
 import type { RequestChanger } from '../../snapshot/edge-snapshot.ts';
 import { BodyReader } from '../bodies/body-reader.ts';

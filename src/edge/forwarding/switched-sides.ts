@@ -1,7 +1,6 @@
 import type { Duplex } from 'node:stream';
 import { guarded, type ListenerOwner, listen, listenOnce } from '../../lib/guarded-listeners.ts';
-import { breakOff } from '../../lib/net/break-off.ts';
-import { splice } from '../../lib/net/splice.ts';
+import { breakOff, splice } from '../../lib/net/sockets.ts';
 import { WebSocketClose } from './web-socket-close.ts';
 
 /** Counts the bytes of a switched exchange. */

@@ -1,5 +1,5 @@
+import { splitAddress } from '../../lib/net/host-name.ts';
 import { SharedPlaces, type Shortage } from '../../lib/net/shared-places.ts';
-import { splitAddress } from '../../lib/net/split-address.ts';
 import { DeadlineTicker } from '../../upstream/deadline-ticker.ts';
 import { openUpstream } from '../../upstream/open-upstream.ts';
 import type { Upstream, UpstreamLimits } from '../../upstream/upstream.ts';

@@ -1,6 +1,6 @@
 import type { Duplex } from 'node:stream';
 import { closing, type ListenerOwner, listen, listenOnce } from '../../lib/guarded-listeners.ts';
-import { CLOSE_WITHIN_MS, WebSocketDirection } from '../../lib/http/web-socket-direction.ts';
+import { CLOSE_WITHIN_MS, WebSocketDirection } from '../../lib/http/web-sockets.ts';
 
 /** Closes a forwarded WebSocket cleanly: inserts a Close frame between two frames in each direction. */
 export class WebSocketClose {

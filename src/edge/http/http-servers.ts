@@ -7,7 +7,7 @@ import {
 } from 'node:http2';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { until } from '../../lib/async/until.ts';
+import { until } from '../../lib/async/waiting.ts';
 import {
   closing,
   guarded,
@@ -18,8 +18,8 @@ import {
   listenPer,
   reporting,
 } from '../../lib/guarded-listeners.ts';
-import type { HeaderList } from '../../lib/http/header-list.ts';
-import { outliveStreams } from '../../lib/http2/outlive-streams.ts';
+import type { HeaderList } from '../../lib/http/header-values.ts';
+import { outliveStreams } from '../../lib/http2/end-session.ts';
 import { hasStreamEnd, watchStreamEnd } from '../../lib/http2/stream-end.ts';
 import { type ConnectionFacts, sharingAddress } from '../connections/connection-facts.ts';
 import { awaitEmptyEnd } from './await-empty-end.ts';

@@ -1,12 +1,11 @@
 import type { Socket } from 'node:net';
-import { reportBug } from '../../lib/bug-report.ts';
-import { attach, guarded, ignoreErrors } from '../../lib/guarded-listeners.ts';
-import { firstValue, type HeaderList } from '../../lib/http/header-list.ts';
+import { attach, guarded, ignoreErrors, reportBug } from '../../lib/guarded-listeners.ts';
+import { firstValue, type HeaderList } from '../../lib/http/header-values.ts';
 import { CarriedBytes } from '../../lib/http1/carried-bytes.ts';
-import { TOO_MANY_FIELDS } from '../../lib/http1/field-lines.ts';
+import type { ParserProblem } from '../../lib/http1/chunked-body.ts';
+import { TOO_MANY_FIELDS } from '../../lib/http1/header-block.ts';
 import { Http1Output } from '../../lib/http1/http1-output.ts';
-import type { ParserProblem } from '../../lib/http1/parser-problem.ts';
-import { breakOff } from '../../lib/net/break-off.ts';
+import { breakOff } from '../../lib/net/sockets.ts';
 import { beginRoom, recount, renewRoom, waits } from '../../lib/net/waiting-bytes.ts';
 import { type ConnectionFacts, sharingAddress } from '../connections/connection-facts.ts';
 import { isHeadTooLarge } from './head-size.ts';

@@ -1,7 +1,6 @@
 import { Readable } from 'node:stream';
-import type { HeaderList } from '../../lib/http/header-list.ts';
-import { type ChunkedBodyLimits, Http1ChunkedBody } from '../../lib/http1/chunked-body.ts';
-import type { ParserProblem } from '../../lib/http1/parser-problem.ts';
+import type { HeaderList } from '../../lib/http/header-values.ts';
+import { type ChunkedBodyLimits, Http1ChunkedBody, type ParserProblem } from '../../lib/http1/chunked-body.ts';
 
 /** The connection that a body arrives on. */
 export interface BodyOwner {

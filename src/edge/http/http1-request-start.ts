@@ -1,4 +1,4 @@
-import { FieldLines } from '../../lib/http1/field-lines.ts';
+import { FieldLines } from '../../lib/http1/header-block.ts';
 import type { HeaderName } from '../../lib/http1/header-names.ts';
 
 /** Any other byte is a space, a control character or DEL: two programs could read the line differently. */

@@ -1,4 +1,4 @@
-import type { HeaderList } from '../../lib/http/header-list.ts';
+import type { HeaderList } from '../../lib/http/header-values.ts';
 import { STATUS_CODES } from '../../lib/http/node-http.ts';
 import { headerName } from '../../lib/http1/header-names.ts';
 

@@ -1,6 +1,6 @@
 import type { Duplex } from 'node:stream';
 import type { ListenerOwner } from '../../lib/guarded-listeners.ts';
-import { firstValue, type HeaderList } from '../../lib/http/header-list.ts';
+import { firstValue, type HeaderList } from '../../lib/http/header-values.ts';
 import type { Http1Output, OutputSocket } from '../../lib/http1/http1-output.ts';
 import { copyOf } from '../../lib/net/waiting-bytes.ts';
 import { lastChunk } from '../../upstream/http1-request-head.ts';

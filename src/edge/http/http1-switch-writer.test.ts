@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { Duplex } from 'node:stream';
 import { suite, test } from 'node:test';
-import type { HeaderList } from '../../lib/http/header-list.ts';
+import type { HeaderList } from '../../lib/http/header-values.ts';
 import { Http1SwitchWriter } from './http1-switch-writer.ts';
 
 const SPLITTING: readonly HeaderList[] = [

@@ -1,6 +1,6 @@
 import type { Duplex } from 'node:stream';
 import { ignoreErrors, type ListenerOwner, listen, listenOnce } from '../../lib/guarded-listeners.ts';
-import type { HeaderList } from '../../lib/http/header-list.ts';
+import type { HeaderList } from '../../lib/http/header-values.ts';
 import { Http1Output } from '../../lib/http1/http1-output.ts';
 import { lastChunk } from '../../upstream/http1-request-head.ts';
 import { responseLines } from './http1-response-head.ts';

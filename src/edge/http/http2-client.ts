@@ -1,10 +1,9 @@
 import type { ServerHttp2Session } from 'node:http2';
 import type { Socket } from 'node:net';
-import { reportBug } from '../../lib/bug-report.ts';
-import { guarded, type ListenerOwner } from '../../lib/guarded-listeners.ts';
-import { destroySession } from '../../lib/http2/destroy.ts';
+import { guarded, type ListenerOwner, reportBug } from '../../lib/guarded-listeners.ts';
+import { destroySession } from '../../lib/http2/end-session.ts';
 import { CONNECTION_WINDOW_BYTES, OF_REQUESTS, SessionWindows } from '../../lib/http2/session-windows.ts';
-import { ownerOf } from '../../lib/net/address-owner.ts';
+import { ownerOf } from '../../lib/net/shared-places.ts';
 import type { ConnectionFacts } from '../connections/connection-facts.ts';
 import type { Http2ResponseWriter } from './http2-response-writer.ts';
 import { Stall } from './stall.ts';

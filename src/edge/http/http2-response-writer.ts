@@ -1,12 +1,16 @@
 import { constants, type ServerHttp2Stream } from 'node:http2';
 import type { Duplex } from 'node:stream';
 import { ignoreErrors, listen, listenOnce } from '../../lib/guarded-listeners.ts';
-import { type HeaderList, pairsOf } from '../../lib/http/header-list.ts';
-import { sendInformational, sendResponse, sendTrailers } from '../../lib/http2/heads.ts';
-import { neverIndexed } from '../../lib/http2/never-indexed.ts';
-import { cancelStream, failStream } from '../../lib/http2/reset.ts';
-import { type RequestReader, readBy } from '../../lib/http2/stream-end.ts';
-import { type StreamTaker, takeStream } from '../../lib/http2/taken-stream.ts';
+import { type HeaderList, pairsOf } from '../../lib/http/header-values.ts';
+import { neverIndexed, sendInformational, sendResponse, sendTrailers } from '../../lib/http2/heads.ts';
+import {
+  cancelStream,
+  failStream,
+  type RequestReader,
+  readBy,
+  type StreamTaker,
+  takeStream,
+} from '../../lib/http2/stream-end.ts';
 import { aside, beginRoom, isCrowded, recount, renewRoom, waits } from '../../lib/net/waiting-bytes.ts';
 import type { Http2Client } from './http2-client.ts';
 import { NO_HEADERS, withOwnHeader } from './own-headers.ts';

@@ -1,8 +1,7 @@
 import type { ServerOptions } from 'node:http2';
-import { REPEATED_FIELDS } from '../../lib/http/repeated-fields.ts';
 import { MAX_HEADER_LIST_SIZE, MAX_SEND_BLOCK_BYTES } from '../../lib/http2/heads.ts';
-import { UNLIMITED_SESSION_MEMORY } from '../../lib/http2/session-memory.ts';
 import { INITIAL_WINDOW_BYTES } from '../../lib/http2/session-windows.ts';
+import { REPEATED_FIELDS, UNLIMITED_SESSION_MEMORY } from '../../lib/http2/shared-session.ts';
 import { MAX_FIELDS } from './head-size.ts';
 import type { HttpLimits } from './http-limits.ts';
 

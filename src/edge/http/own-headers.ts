@@ -1,4 +1,4 @@
-import { firstValue, type HeaderList } from '../../lib/http/header-list.ts';
+import { firstValue, type HeaderList } from '../../lib/http/header-values.ts';
 
 export const NO_HEADERS: HeaderList = [];
 

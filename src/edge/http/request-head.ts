@@ -1,4 +1,4 @@
-import { type HeaderList, valuesOf } from '../../lib/http/header-list.ts';
+import { type HeaderList, valuesOf } from '../../lib/http/header-values.ts';
 import { METHODS } from '../../lib/http/node-http.ts';
 import { withoutRootDot } from '../../lib/net/host-name.ts';
 import { type CanonicalPath, readPath } from '../../snapshot/canonical-path.ts';

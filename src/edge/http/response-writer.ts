@@ -1,6 +1,6 @@
 import type { Duplex } from 'node:stream';
 import type { ListenerOwner } from '../../lib/guarded-listeners.ts';
-import type { HeaderList } from '../../lib/http/header-list.ts';
+import type { HeaderList } from '../../lib/http/header-values.ts';
 import type { RequestProblem } from './request-problem.ts';
 
 /** The part of a response that has arrived and that its writer has not got. */

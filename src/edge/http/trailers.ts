@@ -1,6 +1,6 @@
 import type { ServerHttp2Stream } from 'node:http2';
 import { listen } from '../../lib/guarded-listeners.ts';
-import type { HeaderList } from '../../lib/http/header-list.ts';
+import type { HeaderList } from '../../lib/http/header-values.ts';
 import type { DroppedHeaders } from './dropped-headers.ts';
 import { areTrailersTooLarge, type HeadLimits } from './head-size.ts';
 import type { Http2ResponseWriter } from './http2-response-writer.ts';

@@ -1,6 +1,5 @@
 import { METHODS } from '../../lib/http/node-http.ts';
-import type { CarriedBytes } from '../../lib/http1/carried-bytes.ts';
-import { unfinishedLinesProblem } from '../../lib/http1/unfinished-lines.ts';
+import { type CarriedBytes, unfinishedLinesProblem } from '../../lib/http1/carried-bytes.ts';
 
 const LONGEST_METHOD = Math.max(...METHODS.map(({ length }) => length));
 

@@ -1,5 +1,5 @@
 import { guarded, reporting } from '../../lib/guarded-listeners.ts';
-import { ownerOf } from '../../lib/net/address-owner.ts';
+import { ownerOf } from '../../lib/net/shared-places.ts';
 import { onCrowding, waitingBytes } from '../../lib/net/waiting-bytes.ts';
 
 const MIB = 1024 * 1024;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import fc from 'fast-check';
-import type { BackendSnapshot } from '../../backends/backend-snapshot.ts';
+import type { BackendSnapshot } from '../../backends/backend.ts';
 import type { EdgeSnapshot } from '../../snapshot/edge-snapshot.ts';
 import { AddressesInUse } from './addresses-in-use.ts';
 

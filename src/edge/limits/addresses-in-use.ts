@@ -1,4 +1,4 @@
-import type { BackendSnapshot, UpstreamAddress } from '../../backends/backend-snapshot.ts';
+import type { BackendSnapshot, UpstreamAddress } from '../../backends/backend.ts';
 import { backendOfRecordKind } from '../../backends/record-kinds.ts';
 import type { EdgeSnapshot } from '../../snapshot/edge-snapshot.ts';
 import { upstreamKey } from '../forwarding/upstreams.ts';

@@ -1,4 +1,4 @@
-import type { SharedTally } from '../../lib/process/shared-tally.ts';
+import type { SharedTally } from '../../lib/process/shared-memory.ts';
 
 /** What the limits count, of all threads that serve visitors. */
 export interface EdgeTallies {

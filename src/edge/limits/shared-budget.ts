@@ -1,5 +1,5 @@
-import { ownerOf } from '../../lib/net/address-owner.ts';
-import type { SharedTally } from '../../lib/process/shared-tally.ts';
+import { ownerOf } from '../../lib/net/shared-places.ts';
+import type { SharedTally } from '../../lib/process/shared-memory.ts';
 
 /** An address may hold this many even of a small budget: browsers open dozens of requests at once, and offices share an address. */
 const LEAST_SHARE = 64;

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { listenOnce, reporting } from '../../lib/guarded-listeners.ts';
-import { type ArrivedClient, type ArrivingClients, peerOf } from '../../lib/net/proxy-protocol/arriving-clients.ts';
-import { noticeVanished } from '../../lib/net/vanished-peer.ts';
+import { type ArrivedClient, type ArrivingClients, peerOf } from '../../lib/net/arriving-clients.ts';
+import { noticeVanished } from '../../lib/net/sockets.ts';
 
 export interface AcceptedSocketsOptions {
   /** Absent: every client connects directly. */

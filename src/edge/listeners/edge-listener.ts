@@ -1,7 +1,7 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import { closing, type ListenerOwner, listen, listenPer, reporting } from '../../lib/guarded-listeners.ts';
+import type { ArrivedClient, ArrivingClients } from '../../lib/net/arriving-clients.ts';
 import type { ListenAddress, ListenAddresses } from '../../lib/net/listen-address.ts';
-import type { ArrivedClient, ArrivingClients } from '../../lib/net/proxy-protocol/arriving-clients.ts';
 import { AcceptedSockets } from './accepted-sockets.ts';
 
 /** Opens a server at the configured address, and returns the actual port. */

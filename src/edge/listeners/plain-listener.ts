@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { closing, ignoreErrors, listenOnce } from '../../lib/guarded-listeners.ts';
-import type { ArrivedClient } from '../../lib/net/proxy-protocol/arriving-clients.ts';
-import type { SharedTally } from '../../lib/process/shared-tally.ts';
+import type { ArrivedClient } from '../../lib/net/arriving-clients.ts';
+import type { SharedTally } from '../../lib/process/shared-memory.ts';
 import { AddressCounter } from '../tls/address-counter.ts';
 import { type EdgeListener, type EdgeListenerOptions, openEdgeListener } from './edge-listener.ts';
 

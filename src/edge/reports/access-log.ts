@@ -1,4 +1,4 @@
-import type { RequestFacts } from '../../telemetry/facts/request-facts.ts';
+import type { RequestFacts } from '../../telemetry/traffic-facts.ts';
 import type { ConnectionFacts } from '../connections/connection-facts.ts';
 import type { UnreadRefusal } from '../edge-runtime.ts';
 import type { Exchange } from '../exchange/exchange.ts';

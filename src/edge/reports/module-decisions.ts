@@ -1,5 +1,5 @@
 import type { RouteSnapshot } from '../../snapshot/edge-snapshot.ts';
-import type { ModuleDecision } from '../../telemetry/facts/request-facts.ts';
+import type { ModuleDecision } from '../../telemetry/traffic-facts.ts';
 import type { ObservedRequest } from './observed-request.ts';
 
 /** What each module of the route decided about a finished request. Derived, so that requests without an event cost nothing. */

@@ -1,7 +1,6 @@
-import { firstValue, type HeaderList } from '../../lib/http/header-list.ts';
+import { firstValue, type HeaderList } from '../../lib/http/header-values.ts';
 import type { CanonicalPath } from '../../snapshot/canonical-path.ts';
-import { keptText } from '../../telemetry/requests/kept-text.ts';
-import type { CountedRequest, RecordedRequest } from '../../telemetry/requests/recorded-request.ts';
+import { type CountedRequest, keptText, type RecordedRequest } from '../../telemetry/requests/recorded-request.ts';
 import type { ConnectionFacts } from '../connections/connection-facts.ts';
 import type { UnreadRefusal } from '../edge-runtime.ts';
 import type { Exchange } from '../exchange/exchange.ts';

@@ -1,6 +1,6 @@
-import { keptText } from '../../telemetry/requests/kept-text.ts';
-import type { FinishedSpan } from '../../tracing/finished-span.ts';
+import { keptText } from '../../telemetry/requests/recorded-request.ts';
 import type { Attempt, RecordedTrace } from '../../tracing/request-trace.ts';
+import type { FinishedSpan } from '../../tracing/span-queue.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 
 const MAX_TEXT = 1_024;

@@ -1,5 +1,5 @@
-import { ownerOf } from '../../lib/net/address-owner.ts';
-import type { SharedTally } from '../../lib/process/shared-tally.ts';
+import { ownerOf } from '../../lib/net/shared-places.ts';
+import type { SharedTally } from '../../lib/process/shared-memory.ts';
 
 /** An address may have this many, however few are free. */
 const LEAST_SHARE = 8;

@@ -1,6 +1,6 @@
 import type { X509Certificate } from 'node:crypto';
 import type { TLSSocket } from 'node:tls';
-import { legacyCertificate } from '../../lib/pki/legacy-certificate.ts';
+import { legacyCertificate } from '../../lib/pki/describe-certificate.ts';
 import type { ClientCertificate } from '../../modules/contract/decides.ts';
 
 /** OpenSSL accepts a message of 100 KB, which is hundreds of certificates. */

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { closing, guarded, ignoreErrors, listenOnce } from '../../lib/guarded-listeners.ts';
-import type { ArrivedClient } from '../../lib/net/proxy-protocol/arriving-clients.ts';
+import type { ArrivedClient } from '../../lib/net/arriving-clients.ts';
 import type { EdgeSnapshot } from '../../snapshot/edge-snapshot.ts';
 import type { EdgeTallies } from '../limits/edge-tallies.ts';
 import { AddressCounter } from './address-counter.ts';

@@ -1,8 +1,8 @@
 import type { Socket } from 'node:net';
 import type { Server, TLSSocket } from 'node:tls';
 import { ignoreErrors } from '../../lib/guarded-listeners.ts';
-import { type ArrivedClient, peerOf } from '../../lib/net/proxy-protocol/arriving-clients.ts';
-import { readProxyHeader } from '../../lib/net/proxy-protocol/proxy-header.ts';
+import { type ArrivedClient, peerOf } from '../../lib/net/arriving-clients.ts';
+import { readProxyHeader } from '../../lib/net/proxy-header.ts';
 import type { ClientCertificate, TlsPolicy } from '../../modules/contract/decides.ts';
 import type { EdgeSnapshot } from '../../snapshot/edge-snapshot.ts';
 import { judgeRevocation } from '../exchange/judge-revocation.ts';

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import type { Clock } from '../../lib/clock.ts';
-import type { ArrivedClient } from '../../lib/net/proxy-protocol/arriving-clients.ts';
+import type { ArrivedClient } from '../../lib/net/arriving-clients.ts';
 import type { EdgeSnapshot } from '../../snapshot/edge-snapshot.ts';
 import type { EdgeTallies } from '../limits/edge-tallies.ts';
 import type { AcmeChallenges, ChallengeType } from './acme-challenges.ts';

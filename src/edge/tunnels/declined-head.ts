@@ -1,4 +1,4 @@
-import { firstValue } from '../../lib/http/header-list.ts';
+import { firstValue } from '../../lib/http/header-values.ts';
 import { TUNNEL_STATUS_HEADER } from '../../tunnel/protocol.ts';
 import type { ResponseHead } from '../../upstream/upstream.ts';
 

@@ -1,5 +1,5 @@
-import { TUNNEL_BACKEND_KIND } from '../../backends/backend-snapshot.ts';
-import { withParts } from '../../lib/async/missing-part.ts';
+import { TUNNEL_BACKEND_KIND } from '../../backends/backend.ts';
+import { withParts } from '../../lib/load-part.ts';
 import { formatListenAddress, isWildcardHost, type PortRange } from '../../lib/net/listen-address.ts';
 import { isPass, type TrafficRequest } from '../../modules/contract/decides.ts';
 import type { CheckContext, Module } from '../../modules/contract/module.ts';

@@ -1,11 +1,16 @@
 import { type ClientHttp2Stream, constants } from 'node:http2';
 import type { Socket } from 'node:net';
-import { reportBug } from '../../lib/bug-report.ts';
-import { guarded, ignoreErrors, type ListenerOwner, listen, listenOnce } from '../../lib/guarded-listeners.ts';
-import { cancelStream } from '../../lib/http2/reset.ts';
-import { hasStreamEnd, watchStreamEnd } from '../../lib/http2/stream-end.ts';
-import { bufferPassed } from '../../lib/net/passing-buffers.ts';
+import {
+  guarded,
+  ignoreErrors,
+  type ListenerOwner,
+  listen,
+  listenOnce,
+  reportBug,
+} from '../../lib/guarded-listeners.ts';
+import { cancelStream, hasStreamEnd, watchStreamEnd } from '../../lib/http2/stream-end.ts';
 import { type Shortage, shortageOfCode } from '../../lib/net/shared-places.ts';
+import { bufferPassed } from '../../lib/net/waiting-bytes.ts';
 import { CLIENT_ADDRESS_HEADER, TUNNEL_ERROR_HEADER } from '../../tunnel/protocol.ts';
 import { isSessionOver } from '../../upstream/unsendable.ts';
 import { REASON_OF_SHORTAGE } from '../../upstream/upstream-failure.ts';

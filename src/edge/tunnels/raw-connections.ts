@@ -1,9 +1,9 @@
 import type { Socket } from 'node:net';
-import { until } from '../../lib/async/until.ts';
+import { until } from '../../lib/async/waiting.ts';
 import type { Clock } from '../../lib/clock.ts';
+import type { ArrivedClient } from '../../lib/net/arriving-clients.ts';
 import { formatListenAddress } from '../../lib/net/listen-address.ts';
-import type { ArrivedClient } from '../../lib/net/proxy-protocol/arriving-clients.ts';
-import type { RawConnectionFacts } from '../../telemetry/facts/raw-connection-facts.ts';
+import type { RawConnectionFacts } from '../../telemetry/traffic-facts.ts';
 import { awaitedTunnel } from './awaited-tunnel.ts';
 import type { OnlineTunnels } from './online-tunnels.ts';
 import { RawConnection } from './raw-connection.ts';

@@ -10,9 +10,9 @@ import {
   listenPer,
   reporting,
 } from '../../lib/guarded-listeners.ts';
+import { type ArrivedClient, type ArrivingClients, peerOf } from '../../lib/net/arriving-clients.ts';
 import type { PortRange } from '../../lib/net/listen-address.ts';
-import { type ArrivedClient, type ArrivingClients, peerOf } from '../../lib/net/proxy-protocol/arriving-clients.ts';
-import { noticeVanished } from '../../lib/net/vanished-peer.ts';
+import { noticeVanished } from '../../lib/net/sockets.ts';
 import { AddressCounter } from '../tls/address-counter.ts';
 
 export interface TcpPortsOptions {

@@ -1,5 +1,4 @@
-import type { BackendSnapshot } from '../../backends/backend-snapshot.ts';
-import type { Target } from '../../backends/target.ts';
+import type { BackendSnapshot, Target } from '../../backends/backend.ts';
 import { AGENT_OFFLINE, NODE_ISOLATED } from './no-tunnel.ts';
 import type { TunnelTargets } from './tunnel-targets.ts';
 

@@ -1,8 +1,7 @@
 import type { Duplex } from 'node:stream';
-import { reportBug } from '../../lib/bug-report.ts';
-import { guarded } from '../../lib/guarded-listeners.ts';
-import { firstValue, type HeaderList, withoutHeader } from '../../lib/http/header-list.ts';
-import { webSocketAccept } from '../../lib/http/web-socket-accept.ts';
+import { guarded, reportBug } from '../../lib/guarded-listeners.ts';
+import { firstValue, type HeaderList, withoutHeader } from '../../lib/http/header-values.ts';
+import { webSocketAccept } from '../../lib/http/web-sockets.ts';
 import type { Shortage } from '../../lib/net/shared-places.ts';
 import { HOP_TRACE_HEADER } from '../../tracing/hop-trace.ts';
 import { TUNNEL_ADDRESS_HEADER, TUNNEL_ERROR_HEADER } from '../../tunnel/protocol.ts';

@@ -1,4 +1,4 @@
-import type { TunnelFigures } from '../../telemetry/live/tunnel-figures.ts';
+import type { TunnelFigures } from '../../telemetry/live/installation-tunnels.ts';
 import type { OnlineTunnel } from './online-tunnels.ts';
 
 interface ListedTunnels {

@@ -1,4 +1,4 @@
-import type { Target } from '../../backends/target.ts';
+import type { Target } from '../../backends/backend.ts';
 import type { DeadlineTicker } from '../../upstream/deadline-ticker.ts';
 import type { UpstreamLimits } from '../../upstream/upstream.ts';
 import { AwaitedMembers } from './awaited-members.ts';

@@ -1,7 +1,7 @@
 import type { Clock } from '../../lib/clock.ts';
-import type { ArrivingClients } from '../../lib/net/proxy-protocol/arriving-clients.ts';
+import type { ArrivingClients } from '../../lib/net/arriving-clients.ts';
 import type { Snapshots } from '../../snapshot/snapshots.ts';
-import type { RawConnectionFacts } from '../../telemetry/facts/raw-connection-facts.ts';
+import type { RawConnectionFacts } from '../../telemetry/traffic-facts.ts';
 import { DeadlineTicker } from '../../upstream/deadline-ticker.ts';
 import type { EdgeSettings } from '../edge-settings.ts';
 import { DEFAULT_TLS_LIMITS } from '../tls/tls-limits.ts';

@@ -1,4 +1,4 @@
-import type { HeaderList } from '../../lib/http/header-list.ts';
+import type { HeaderList } from '../../lib/http/header-values.ts';
 import type { Shortage } from '../../lib/net/shared-places.ts';
 import { TUNNEL_HEADER } from '../../tunnel/protocol.ts';
 import type { DeadlineTicker } from '../../upstream/deadline-ticker.ts';

@@ -1,6 +1,6 @@
-import { periodically } from '../../lib/async/periodically.ts';
+import { periodically } from '../../lib/async/waiting.ts';
 import type { Clock } from '../../lib/clock.ts';
-import { isStoreOutage } from '../../lib/store-outage.ts';
+import { isStoreOutage } from '../../lib/error-text.ts';
 import type { ClaimedLane, DeliveryStore, LaneKey } from '../../store/store.ts';
 import { LaneRun, SendPace } from './lane-run.ts';
 import type { DeliveryLog, DeliveryPorts } from './retry-rules.ts';

@@ -1,5 +1,5 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
-import { atMost } from '../../lib/async/deadline.ts';
+import { atMost } from '../../lib/async/waiting.ts';
 import type { DeliveryStore, LaneLedger } from '../../store/store.ts';
 import type { SendVerdict } from '../destinations/destination-kind.ts';
 

@@ -1,15 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { within } from '../../lib/async/deadline.ts';
-import type { SessionsElsewhere } from '../admission.ts';
-import type { ClaimRefusal } from '../claims.ts';
-import type { SessionClaim } from '../home-admission.ts';
-import type { LocalConnection } from '../local-connection.ts';
-import type { RightToServe } from '../right-to-serve.ts';
+import { within } from '../../lib/async/waiting.ts';
+import type { SessionClaim, SessionsElsewhere } from '../admission.ts';
+import { type LocalConnection, type RightToServe, sessionOfRecord } from '../agent-session.ts';
+import type { ClusterPorts } from '../ports.ts';
 import type { SessionLife } from '../session-life.ts';
-import type { ClusterPorts } from './cluster-ports.ts';
+import type { ClaimRefusal } from '../tunnel-names.ts';
 import type { HolderSide } from './holder-side.ts';
 import type { SessionMoves } from './session-moves.ts';
-import { sessionOfRecord } from './session-record.ts';
 
 /** Less than the time in which the agent expects its welcome. */
 const PATIENCE_MS = 8_000;

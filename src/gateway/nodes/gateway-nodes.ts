@@ -1,34 +1,69 @@
-import { atMost } from '../../lib/async/deadline.ts';
-import type { AgentRequests } from '../agent-requests.ts';
-import type { AgentSession } from '../agent-session.ts';
-import { nameKey, portKey } from '../bound-tunnel.ts';
-import type { HomeAdmission } from '../home-admission.ts';
-import type { LocalConnection } from '../local-connection.ts';
-import type { GatewayPorts } from '../ports.ts';
+import { atMost } from '../../lib/async/waiting.ts';
+import type { Welcome } from '../../tunnel/messages.ts';
+import { MAX_OTHER_NODES } from '../../tunnel/protocol.ts';
+import type { HomeAdmission } from '../admission.ts';
+import type { AgentRequests, CommandOutcome, SentCommands } from '../agent-requests.ts';
+import { type AgentSession, type LocalConnection, nameKey, portKey } from '../agent-session.ts';
+import type { ClusterPorts, GatewayPorts } from '../ports.ts';
 import type { Presence } from '../presence.ts';
-import type { CommandOutcome, SentCommands } from '../sent-commands.ts';
 import type { SessionLife } from '../session-life.ts';
-import type { TunnelNames } from '../tunnel-names.ts';
-import type { TunnelPorts } from '../tunnel-ports.ts';
-import type { ClusterPorts } from './cluster-ports.ts';
+import type { TunnelNames, TunnelPorts } from '../tunnel-names.ts';
 import { Elsewhere } from './elsewhere.ts';
 import { HolderSide } from './holder-side.ts';
 import { Holds } from './holds.ts';
 import { HomeSide, holdersOf } from './home-side.ts';
-import { Lapse } from './lapse.ts';
-import { OtherNodes } from './other-nodes.ts';
-import { ReservedNames } from './reserved-names.ts';
 import { SessionCalls, type SessionCommand } from './session-calls.ts';
-import { SessionMoves } from './session-moves.ts';
-import { StoredClaims } from './stored-claims.ts';
+import { Lapse, SessionMoves } from './session-moves.ts';
+import { ReservedNames, StoredClaims } from './stored-claims.ts';
 import { StoredSessions } from './stored-sessions.ts';
+
+type OtherNode = NonNullable<Welcome['nodes']>[number];
+
+/** Tells agents which node they are connected to, and where else they may dial. */
+class OtherNodes {
+  readonly #membership: ClusterPorts['membership'];
+  readonly #stop: () => void;
+  #told: string;
+
+  constructor(membership: ClusterPorts['membership'], connections: () => Iterable<LocalConnection>) {
+    this.#membership = membership;
+    this.#told = JSON.stringify(this.#list());
+    this.#stop = membership.onChange(() => {
+      const nodes = this.#list();
+      const text = JSON.stringify(nodes);
+      if (text === this.#told) return;
+      this.#told = text;
+      for (const connection of connections()) connection.send({ t: 'nodes', nodes });
+    });
+  }
+
+  /** For `welcome`. */
+  fields(): { readonly node: { readonly id: string; readonly name: string }; readonly nodes: OtherNode[] } {
+    const { id, name } = this.#membership.self;
+    return { node: { id, name }, nodes: this.#list() };
+  }
+
+  close(): void {
+    this.#stop();
+  }
+
+  #list(): OtherNode[] {
+    return this.#membership
+      .nodes()
+      .filter(
+        ({ id, status, roles }) => id !== this.#membership.self.id && status === 'ready' && roles.includes('gateway'),
+      )
+      .slice(0, MAX_OTHER_NODES)
+      .map(({ id, name, tunnelAddress }) => ({ id, name, address: tunnelAddress }));
+  }
+}
 
 /** How long a session of a leaving node may take to move. */
 const HAND_OVER_WITHIN_MS = 3_000;
 /** A hand-over fails while the store or the other node is busy. */
 const HAND_OVER_EVERY_MS = 200;
 
-export interface GatewayNodesParts {
+interface GatewayNodesParts {
   readonly ports: GatewayPorts;
   readonly cluster: ClusterPorts;
   readonly presence: Presence;

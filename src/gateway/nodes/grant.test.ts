@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import type { NodeRow } from '../../nodes/node.ts';
-import type { ClusterPorts } from './cluster-ports.ts';
+import type { ClusterPorts } from '../ports.ts';
 import { Grant, leaseLeftMs } from './grant.ts';
 
 const NOW_MS = 1_000_000;

@@ -1,7 +1,7 @@
 import type { PeerMessage } from '../../nodes/links/peer-links.ts';
 import { NODE_LEASE_MS } from '../../nodes/membership/membership.ts';
-import type { RightToServe } from '../right-to-serve.ts';
-import type { ClusterPorts } from './cluster-ports.ts';
+import type { RightToServe } from '../agent-session.ts';
+import type { ClusterPorts } from '../ports.ts';
 
 type Memberships = ClusterPorts['membership'];
 

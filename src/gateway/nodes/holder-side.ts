@@ -1,21 +1,70 @@
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import { PeerRefusal } from '../../nodes/links/peer-links.ts';
 import { type AgentMessage, decodeGatewayMessage, type Welcome } from '../../tunnel/messages.ts';
-import type { AgentSession } from '../agent-session.ts';
-import type { BoundTunnel } from '../bound-tunnel.ts';
-import type { ClaimRefusal } from '../claims.ts';
+import type { SessionClaim } from '../admission.ts';
+import type { AgentSession, BoundTunnel, LocalConnection } from '../agent-session.ts';
 import type { GatewayErrorCode } from '../errors.ts';
-import type { SessionClaim } from '../home-admission.ts';
-import type { LocalConnection } from '../local-connection.ts';
-import type { GatewayPorts } from '../ports.ts';
+import type { ClusterPorts, GatewayPorts } from '../ports.ts';
 import type { SessionLife } from '../session-life.ts';
-import type { ClusterPorts } from './cluster-ports.ts';
+import type { ClaimRefusal } from '../tunnel-names.ts';
 import { Grant } from './grant.ts';
-import { Inbox } from './inbox.ts';
 import { joinMessage, stringsOf } from './join-message.ts';
-import { keyOf, LocalConnections } from './local-connections.ts';
-import { Outbox } from './outbox.ts';
-import { copiedSession, copiedTunnel } from './session-lines.ts';
+import { copiedSession, copiedTunnel, Inbox, Outbox } from './session-lines.ts';
+
+type Request = Exclude<AgentMessage, { t: 'hello' | 'enroll' }>;
+
+interface Held {
+  readonly number: number;
+  /** Requests that the home has not answered or confirmed, in order: a new home carries them out. */
+  readonly open: Map<string, Request>;
+}
+
+/** Connections of this node whose sessions have their home elsewhere, with the numbers that the home knows. */
+class LocalConnections {
+  readonly #byNumber = new Map<number, LocalConnection>();
+  readonly #held = new Map<LocalConnection, Held>();
+  #last = 0;
+
+  number(connection: LocalConnection): number {
+    const known = this.#held.get(connection);
+    if (known !== undefined) return known.number;
+    this.#last += 1;
+    this.#held.set(connection, { number: this.#last, open: new Map() });
+    this.#byNumber.set(this.#last, connection);
+    return this.#last;
+  }
+
+  get(number: unknown): LocalConnection | undefined {
+    return typeof number === 'number' ? this.#byNumber.get(number) : undefined;
+  }
+
+  delete(connection: LocalConnection): void {
+    const held = this.#held.get(connection);
+    this.#held.delete(connection);
+    if (held !== undefined) this.#byNumber.delete(held.number);
+  }
+
+  opened(connection: LocalConnection, request: Request): void {
+    this.#held.get(connection)?.open.set(keyOf(request), request);
+  }
+
+  /** The home has carried out the request. A bind counts as carried out when its answer arrives. */
+  settled(connection: LocalConnection, key: string): void {
+    this.#held.get(connection)?.open.delete(key);
+  }
+
+  /** Removes and returns the open requests, for a new home that carries them out. */
+  takeOpen(connection: LocalConnection): readonly Request[] {
+    const open = this.#held.get(connection)?.open;
+    const requests = [...(open?.values() ?? [])];
+    open?.clear();
+    return requests;
+  }
+}
+
+function keyOf(request: Request): string {
+  return 'ref' in request ? `${request.t} ${request.ref}` : request.t;
+}
 
 const JOIN_WITHIN_MS = 5_000;
 const CONFIRMED_WITHIN_MS = 30_000;
@@ -27,7 +76,7 @@ export interface NewHome {
   readonly leaseMs?: number;
 }
 
-export interface HolderSideParts {
+interface HolderSideParts {
   readonly ports: Pick<GatewayPorts, 'endpoints' | 'log' | 'region'>;
   readonly cluster: ClusterPorts;
   readonly life: () => SessionLife;

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type PeerMessage, PeerUnreachable } from '../../nodes/links/peer-links.ts';
 import type { AgentSession } from '../agent-session.ts';
+import type { ClusterPorts } from '../ports.ts';
 import type { SessionLife } from '../session-life.ts';
-import type { ClusterPorts } from './cluster-ports.ts';
 import type { HolderSide } from './holder-side.ts';
 import { stringsOf } from './join-message.ts';
 import type { SessionMoves } from './session-moves.ts';

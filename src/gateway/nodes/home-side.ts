@@ -2,21 +2,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { JsonObject } from '../../lib/json.ts';
 import { type PeerMessage, PeerRefusal } from '../../nodes/links/peer-links.ts';
 import { decodeAgentMessage } from '../../tunnel/messages.ts';
-import type { AgentRequests } from '../agent-requests.ts';
-import type { AgentSession } from '../agent-session.ts';
-import type { BoundTunnel } from '../bound-tunnel.ts';
-import type { HomeAdmission } from '../home-admission.ts';
-import type { RightToServe } from '../right-to-serve.ts';
-import type { SentCommands } from '../sent-commands.ts';
-import type { SessionLife } from '../session-life.ts';
-import type { ClusterPorts } from './cluster-ports.ts';
+import type { HomeAdmission } from '../admission.ts';
+import type { AgentRequests, SentCommands } from '../agent-requests.ts';
+import type { AgentSession, BoundTunnel, RightToServe } from '../agent-session.ts';
+import type { ClusterPorts } from '../ports.ts';
+import type { SessionCopies, SessionLife } from '../session-life.ts';
 import { leaseLeftMs } from './grant.ts';
-import { Inbox } from './inbox.ts';
-import { decodeJoin, decodeRejoin, stringsOf } from './join-message.ts';
-import { Outbox } from './outbox.ts';
-import { RemoteConnection, type RemoteConnectionFacts } from './remote-connection.ts';
-import type { SessionCopies } from './session-copies.ts';
-import { sessionFields, tunnelFields } from './session-lines.ts';
+import { decodeJoin, decodeRejoin, RemoteConnection, type RemoteConnectionFacts, stringsOf } from './join-message.ts';
+import { Inbox, Outbox, sessionFields, tunnelFields } from './session-lines.ts';
 
 /** How long a holder may serve after the home's last grant. */
 export const GRANT_MS = 1_500;

@@ -1,9 +1,10 @@
 import Type from 'typebox';
 import { Compile } from 'typebox/compile';
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
-import { type PeerMessage, PeerRefusal } from '../../nodes/links/peer-links.ts';
-import type { SessionClaim } from '../home-admission.ts';
-import type { RemoteConnectionFacts } from './remote-connection.ts';
+import { type PeerLinks, type PeerMessage, PeerRefusal } from '../../nodes/links/peer-links.ts';
+import type { GatewayMessage } from '../../tunnel/messages.ts';
+import type { SessionClaim } from '../admission.ts';
+import type { RemoteSessionConnection } from '../agent-session.ts';
 
 const join = Type.Object({
   session: Type.String(),
@@ -72,4 +73,75 @@ export function stringsOf(value: JsonValue | undefined): readonly string[] {
 
 function malformed(): PeerRefusal {
   return new PeerRefusal('peer_message', 'a message has a wrong or missing field');
+}
+
+export interface RemoteConnectionFacts {
+  readonly nodeId: string;
+  readonly number: number;
+  readonly remoteAddress: string;
+  readonly sessionId: string;
+}
+
+interface RemoteConnectionParts {
+  readonly links: Pick<PeerLinks, 'call'>;
+  push(line: JsonObject): void;
+  onClosed(connection: RemoteConnection): void;
+}
+
+/** An agent's connection on another node, seen by the session's home: messages travel over the peer link. */
+export class RemoteConnection implements RemoteSessionConnection {
+  readonly nodeId: string;
+  readonly number: number;
+  readonly remoteAddress: string;
+  readonly #sessionId: string;
+  readonly #parts: RemoteConnectionParts;
+  #isClosed = false;
+
+  constructor({ nodeId, number, remoteAddress, sessionId }: RemoteConnectionFacts, parts: RemoteConnectionParts) {
+    this.nodeId = nodeId;
+    this.number = number;
+    this.remoteAddress = remoteAddress;
+    this.#sessionId = sessionId;
+    this.#parts = parts;
+  }
+
+  get isClosed(): boolean {
+    return this.#isClosed;
+  }
+
+  send(message: GatewayMessage): void {
+    this.#push({ do: 'send', message: message as unknown as JsonObject });
+  }
+
+  refuse(code: string, message: string, retry: boolean): void {
+    this.#push({ do: 'refuse', code, reason: message, retry });
+    this.lost();
+  }
+
+  fail(reason: string): void {
+    this.#push({ do: 'fail', reason });
+    this.lost();
+  }
+
+  close(): void {
+    this.#push({ do: 'close' });
+    this.lost();
+  }
+
+  async isAlive(withinMs: number): Promise<boolean> {
+    const message = { connection: this.number, within_ms: withinMs };
+    const answer = await this.#parts.links.call(this.nodeId, 'session.alive', message, withinMs).catch(() => null);
+    return answer?.['alive'] === true;
+  }
+
+  /** The connection no longer exists on the other node, or that node is gone. */
+  lost(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#parts.onClosed(this);
+  }
+
+  #push(line: JsonObject): void {
+    if (!this.#isClosed) this.#parts.push({ session: this.#sessionId, connection: this.number, ...line });
+  }
 }

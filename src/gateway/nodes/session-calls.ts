@@ -1,11 +1,9 @@
 import { type PeerMessage, PeerRefusal } from '../../nodes/links/peer-links.ts';
-import type { CommandOutcome } from '../sent-commands.ts';
+import type { CommandOutcome } from '../agent-requests.ts';
+import type { ClusterPorts } from '../ports.ts';
 import type { SessionLife } from '../session-life.ts';
-import type { TunnelNames } from '../tunnel-names.ts';
-import type { TunnelPorts } from '../tunnel-ports.ts';
-import type { ClusterPorts } from './cluster-ports.ts';
-import type { ReservedNames } from './reserved-names.ts';
-import type { StoredClaims } from './stored-claims.ts';
+import type { TunnelNames, TunnelPorts } from '../tunnel-names.ts';
+import type { ReservedNames, StoredClaims } from './stored-claims.ts';
 
 const COMMAND_WITHIN_MS = 6_000;
 

@@ -1,13 +1,21 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { within } from '../../lib/async/deadline.ts';
-import { KeyedMutex } from '../../lib/async/keyed-mutex.ts';
+import { KeyedMutex } from '../../lib/async/turns.ts';
+import { within } from '../../lib/async/waiting.ts';
 import { PeerRefusal } from '../../nodes/links/peer-links.ts';
 import type { StoredClaim } from '../../store/node-store.ts';
-import type { AgentSession } from '../agent-session.ts';
-import type { ClaimRefusal, ClaimResult, Claims } from '../claims.ts';
+import { type AgentSession, nameKey, portKey } from '../agent-session.ts';
 import type { GatewayErrorCode } from '../errors.ts';
-import { portTaken } from '../tunnel-ports.ts';
-import type { ClusterPorts } from './cluster-ports.ts';
+import type { ClusterPorts } from '../ports.ts';
+import type { SessionLife } from '../session-life.ts';
+import {
+  type Claimant,
+  type ClaimRefusal,
+  type ClaimResult,
+  type Claims,
+  HOLDER_ANSWERS_WITHIN_MS,
+  portTaken,
+  type SessionRecords,
+} from '../tunnel-names.ts';
 
 /** Longest time to find the holder of a name, ask it, and fence it. */
 const CLAIM_WITHIN_MS = 2_900;
@@ -204,4 +212,59 @@ function notAnswering(key: string, what: string): ClaimRefusal {
 function otherCredential(key: string, what: string): ClaimRefusal {
   if (key.startsWith('port ')) return portTaken(Number(key.slice('port '.length)));
   return taken(key, `${what} is held by an agent with another credential: use another name`);
+}
+
+interface ReservedNamesParts {
+  readonly life: () => SessionLife;
+  readonly claims: () => Claims;
+  readonly records: SessionRecords;
+}
+
+/**
+ * Names of sessions that this node took over from a lost node, and that their agents have not bound again. The rules of
+ * bound names apply: a connected agent keeps its name. An agent that is not connected loses the name to another agent
+ * with the same credential.
+ */
+export class ReservedNames {
+  readonly #parts: ReservedNamesParts;
+
+  constructor(parts: ReservedNamesParts) {
+    this.#parts = parts;
+  }
+
+  /** Null: that session does not reserve the key, or no longer does. */
+  async free(claimant: Claimant, sessionId: string, key: string): Promise<ClaimRefusal | null> {
+    const { life, claims, records } = this.#parts;
+    const other = life().all.get(sessionId);
+    const reserved = other?.reserved
+      .values()
+      .find(({ host, port }) => (host === null ? port !== null && portKey(port) === key : nameKey(host) === key));
+    if (other === undefined || reserved === undefined || other.id === claimant.id || other.home !== null) return null;
+    const { host, port } = reserved;
+    const isKept = other.isOnline && !other.isSentAway;
+    if (host === null) {
+      const isTaken =
+        other.credentialId !== claimant.credentialId || (isKept && (await other.isAlive(HOLDER_ANSWERS_WITHIN_MS)));
+      if (isTaken) return portTaken(port ?? 0);
+    } else if (other.credentialId !== claimant.credentialId) {
+      return reservedNameTaken(`${host} is held by an agent with another credential: use another name`);
+    }
+    if (other.isOnline) {
+      if (host !== null && isKept && (await other.isAlive(HOLDER_ANSWERS_WITHIN_MS))) {
+        const who = `another agent with this credential (session ${other.id})`;
+        return reservedNameTaken(`${host} is held by ${who}: stop that one first, or use another name`);
+      }
+      const reason = 'another agent took over its name or port because this one no longer responded';
+      await life().end(other, 'ERR_POSTERN_AGENT_REPLACED', reason, other.isSentAway);
+      return null;
+    }
+    if (!other.reserved.delete(reserved.id)) return null;
+    claims().release(other, [key], Promise.resolve());
+    records.changed(other);
+    return null;
+  }
+}
+
+function reservedNameTaken(message: string): ClaimRefusal {
+  return { code: 'ERR_POSTERN_TUNNEL_NAME_TAKEN', message, retry: true };
 }

@@ -1,10 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { within } from '../../lib/async/deadline.ts';
-import { KeyedMutex } from '../../lib/async/keyed-mutex.ts';
+import { KeyedMutex } from '../../lib/async/turns.ts';
+import { within } from '../../lib/async/waiting.ts';
 import type { NodeStore } from '../../store/node-store.ts';
-import type { AgentSession } from '../agent-session.ts';
-import type { SessionRecords } from '../claims.ts';
-import { sessionRecord } from './session-record.ts';
+import { type AgentSession, sessionRecord } from '../agent-session.ts';
+import type { SessionRecords } from '../tunnel-names.ts';
 
 const STORE_WITHIN_MS = 3_000;
 const AGAIN_MS = 1_000;

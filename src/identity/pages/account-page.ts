@@ -1,4 +1,4 @@
-import type { HeaderList } from '../../lib/http/header-list.ts';
+import type { HeaderList } from '../../lib/http/header-values.ts';
 import { escapedHtml, linkButton } from '../../lib/http/plain-page.ts';
 import type { WholeAnswer, WholeRequest } from '../../lib/http/whole-request.ts';
 import type {

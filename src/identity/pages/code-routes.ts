@@ -1,5 +1,5 @@
 import { clearCookie, cookieValues, setCookie } from '../../lib/http/cookie-header.ts';
-import { valuesOf } from '../../lib/http/header-list.ts';
+import { valuesOf } from '../../lib/http/header-values.ts';
 import { escapedHtml } from '../../lib/http/plain-page.ts';
 import type { WholeAnswer, WholeRequest } from '../../lib/http/whole-request.ts';
 import type { IdentityPage, WaitingInteraction } from '../contracts.ts';

@@ -1,4 +1,4 @@
-import { firstValue, type HeaderList } from '../../lib/http/header-list.ts';
+import { firstValue, type HeaderList } from '../../lib/http/header-values.ts';
 import { escapedHtml } from '../../lib/http/plain-page.ts';
 import { queryOf, type WholeAnswer, type WholeRequest } from '../../lib/http/whole-request.ts';
 import type { FoundInvitation, IdentityPage, InvitationProblem, Person } from '../contracts.ts';

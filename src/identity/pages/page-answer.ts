@@ -1,5 +1,5 @@
 import type { ErrorCode } from '../../lib/errors.ts';
-import { firstValue, type HeaderList } from '../../lib/http/header-list.ts';
+import { firstValue, type HeaderList } from '../../lib/http/header-values.ts';
 import { escapedHtml, linkButton, PAGE_STYLE_SOURCE, plainPage, sourceHash } from '../../lib/http/plain-page.ts';
 import type { WholeAnswer, WholeRequest } from '../../lib/http/whole-request.ts';
 import { readProgramFile } from '../../lib/program-files.ts';

@@ -1,6 +1,5 @@
-import { firstValue } from '../../lib/http/header-list.ts';
-import { isSameOrigin } from '../../lib/http/is-same-origin.ts';
-import type { WholeAnswer, WholeRequest } from '../../lib/http/whole-request.ts';
+import { firstValue } from '../../lib/http/header-values.ts';
+import { isSameOrigin, type WholeAnswer, type WholeRequest } from '../../lib/http/whole-request.ts';
 import type { IdentityPeople, IdentitySessions, SignInProof } from '../contracts.ts';
 import { browserOf, knownBrowserCookie } from '../passkeys/browser-cookie.ts';
 import type { Challenges, RelyingParty } from '../passkeys/ceremony.ts';

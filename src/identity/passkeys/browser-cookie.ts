@@ -1,5 +1,5 @@
 import { cookieValues, setCookie } from '../../lib/http/cookie-header.ts';
-import { valuesOf } from '../../lib/http/header-list.ts';
+import { valuesOf } from '../../lib/http/header-values.ts';
 import type { WholeRequest } from '../../lib/http/whole-request.ts';
 
 /**

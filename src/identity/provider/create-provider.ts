@@ -9,8 +9,7 @@ import {
 import { listen } from '../../lib/guarded-listeners.ts';
 import type { GuardedFetch } from '../../lib/http/guarded-fetch.ts';
 import { escapedHtml, linkButton, PAGE_STYLE_SOURCE, plainPage } from '../../lib/http/plain-page.ts';
-import { isSameSecret } from '../../lib/text/is-same-secret.ts';
-import { hashToken } from '../../lib/text/token-hash.ts';
+import { hashToken, isSameSecret } from '../../lib/text/secrets.ts';
 import type { AgentConsents } from './identity-clients.ts';
 import type { CookieSignature } from './identity-keys.ts';
 import { type AdapterPorts, providerSessionId, storeAdapter } from './store-adapter.ts';

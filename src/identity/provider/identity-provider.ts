@@ -1,6 +1,6 @@
 import inject from 'light-my-request';
 import type { Provider } from 'oidc-provider';
-import { firstValue, type HeaderList, pairsOf, valuesOf } from '../../lib/http/header-list.ts';
+import { firstValue, type HeaderList, pairsOf, valuesOf } from '../../lib/http/header-values.ts';
 import { queryOf, type WholeAnswer, type WholeRequest } from '../../lib/http/whole-request.ts';
 import { createProvider, type ProviderOptions } from './create-provider.ts';
 import { BrowserKept, type CurrentRequest, type Sealer, withRequest } from './current-request.ts';

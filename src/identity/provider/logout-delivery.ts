@@ -1,4 +1,4 @@
-import { type Periodic, periodically } from '../../lib/async/periodically.ts';
+import { type Periodic, periodically } from '../../lib/async/waiting.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { messageOf } from '../../lib/error-text.ts';
 import type { DueLogout, IdentityStore } from '../../store/store.ts';

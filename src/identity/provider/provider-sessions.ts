@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Clock } from '../../lib/clock.ts';
 import { clearCookie, cookieValues } from '../../lib/http/cookie-header.ts';
-import { type HeaderList, valuesOf } from '../../lib/http/header-list.ts';
+import { type HeaderList, valuesOf } from '../../lib/http/header-values.ts';
 import { queryOf, type WholeAnswer, type WholeRequest } from '../../lib/http/whole-request.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import type { IdentityArtifact, IdentityStore, RecordKey } from '../../store/store.ts';

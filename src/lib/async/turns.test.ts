@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
-import { Turns } from './turns.ts';
+import { suite, test } from 'node:test';
+import { KeyedMutex, SharedResult, Turns } from './turns.ts';
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
@@ -44,4 +44,80 @@ test('none may wait where none is said to, and any number otherwise', async () =
   resolve();
   await Promise.all(running);
   assert.equal(alone.isFull, false);
+});
+
+suite('a keyed mutex', () => {
+  test('runs tasks of one key in order, also after a failure, and others at once', async () => {
+    const mutex = new KeyedMutex();
+    const order: string[] = [];
+    const gate = Promise.withResolvers<void>();
+    const first = mutex.run('a', async () => {
+      await gate.promise;
+      order.push('first');
+      throw new Error('broken');
+    });
+    const second = mutex.run('a', async () => order.push('second'));
+    await mutex.run('b', async () => order.push('other'));
+    gate.resolve();
+    await assert.rejects(first, { message: 'broken' });
+    await second;
+    assert.deepEqual(order, ['other', 'first', 'second']);
+  });
+
+  test('says when the tasks so far have ended', async () => {
+    const mutex = new KeyedMutex();
+    await mutex.settled('a');
+    const gate = Promise.withResolvers<void>();
+    let isDone = false;
+    void mutex.run('a', () => gate.promise);
+    void mutex.run('a', async () => {
+      isDone = true;
+    });
+    const settled = mutex.settled('a');
+    gate.resolve();
+    await settled;
+    assert.equal(isDone, true);
+  });
+});
+
+suite('a shared result', () => {
+  test('is made once for calls at the same time and shortly after, and only when somebody calls', async () => {
+    let [runs, nowMs] = [0, 5_000];
+    let finish = (): void => {};
+    const work = async (): Promise<number> => {
+      runs += 1;
+      const run = runs;
+      await new Promise<void>((resolve) => {
+        finish = resolve;
+      });
+      return run;
+    };
+    const shared = new SharedResult(work, 100, () => nowMs);
+    assert.equal(runs, 0);
+    const first = shared.get();
+    nowMs += 1_000;
+    const second = shared.get();
+    assert.equal(runs, 1);
+    finish();
+    assert.deepEqual(await Promise.all([first, second]), [1, 1]);
+    nowMs += 99;
+    assert.equal(await shared.get(), 1);
+    nowMs += 1;
+    const third = shared.get();
+    finish();
+    assert.equal(await third, 2);
+  });
+
+  test('does not keep a failure', async () => {
+    let runs = 0;
+    const work = async (): Promise<string> => {
+      runs += 1;
+      if (runs === 1) throw new Error('the first run fails');
+      return 'made';
+    };
+    const shared = new SharedResult(work, 100, () => 0);
+    await assert.rejects(Promise.all([shared.get(), shared.get()]), /the first run fails/);
+    assert.equal(await shared.get(), 'made');
+    assert.equal(runs, 2);
+  });
 });

@@ -1,5 +1,5 @@
 import { messageOf } from '../error-text.ts';
-import { ForbiddenAddressError } from '../net/guarded-lookup.ts';
+import { ForbiddenAddressError } from '../net/lookups.ts';
 
 export type FetchProblemReason = 'address_refused' | 'plain_http' | 'timeout' | 'too_large' | 'unreachable' | 'tls';
 

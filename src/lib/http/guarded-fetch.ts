@@ -4,8 +4,8 @@ import { type Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { isIP, type LookupFunction, type Socket } from 'node:net';
 import { type ListenerOwner, listen } from '../guarded-listeners.ts';
 import { parseAddress } from '../net/cidr.ts';
-import { GatheredBytes } from '../net/gathered-bytes.ts';
-import { ForbiddenAddressError, guardedLookup } from '../net/guarded-lookup.ts';
+import { ForbiddenAddressError, guardedLookup } from '../net/lookups.ts';
+import { GatheredBytes } from '../net/waiting-bytes.ts';
 import { FetchProblem, problemOf } from './fetch-problem.ts';
 import { request as httpRequest } from './node-http.ts';
 

@@ -1,13 +1,13 @@
-import type { ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { type ListenerOwner, listen, listenOnce } from '../guarded-listeners.ts';
+import { type ListenerOwner, listen, listenOnce, listenPer } from '../guarded-listeners.ts';
 
 /** Waiting requests of all connections of a server. */
-export interface WaitingCount {
+interface WaitingCount {
   waiting: number;
 }
 
-export interface Http1PipelineOptions {
+interface Http1PipelineOptions {
   readonly owner: ListenerOwner;
   readonly count: WaitingCount;
 }
@@ -105,4 +105,23 @@ export class Http1Pipeline {
     this.#isPaused = false;
     this.#socket.resume();
   }
+}
+
+/** Serves the requests of each HTTP/1.1 connection one after the other. */
+export function serveInTurn(
+  server: Server,
+  ownerOf: (request: IncomingMessage) => ListenerOwner,
+  serve: (request: IncomingMessage, response: ServerResponse) => void,
+): void {
+  const count = { waiting: 0 };
+  const pipelines = new WeakMap<Socket, Http1Pipeline>();
+  listenPer(server, 'request', ownerOf, (request: IncomingMessage, response: ServerResponse) => {
+    const { socket } = request;
+    let pipeline = pipelines.get(socket);
+    if (pipeline === undefined) {
+      pipeline = new Http1Pipeline(socket, { owner: ownerOf(request), count });
+      pipelines.set(socket, pipeline);
+    }
+    pipeline.serve(response, () => serve(request, response));
+  });
 }

@@ -1,4 +1,4 @@
-import { HOP_BY_HOP } from '../http/hop-by-hop.ts';
+import { HOP_BY_HOP } from '../http/header-values.ts';
 
 /** How a header must be treated before it is forwarded. */
 export type HeaderKind =

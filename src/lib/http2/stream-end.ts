@@ -1,5 +1,7 @@
-import type { Http2Stream } from 'node:http2';
-import { Readable } from 'node:stream';
+import { EventEmitter } from 'node:events';
+import { constants, type Http2Stream } from 'node:http2';
+import { addAbortSignal, Readable } from 'node:stream';
+import { ignoreErrors, type ListenerOwner } from '../guarded-listeners.ts';
 
 const IS_ENDED = Symbol('END_STREAM was received');
 
@@ -73,4 +75,143 @@ function alone(chunk: Buffer): Buffer {
 
 function destroy(stream: Http2Stream): void {
   stream.destroy();
+}
+
+const BROKEN = new Error('the message was truncated');
+const CANCELLED = runtimeAbortError();
+
+/**
+ * RST_STREAM with INTERNAL_ERROR: our message cannot be completed.
+ *
+ * `close(code)` does not work here: it ends our side first, so that END_STREAM is sent before the reset or, when that
+ * closes the stream, instead of it (Node 26.10). The peer would mistake a part for the whole.
+ */
+export function failStream(stream: Http2Stream): void {
+  stream.destroy(BROKEN);
+}
+
+/**
+ * RST_STREAM with CANCEL: nobody needs the exchange. Our side is not ended; see `failStream`.
+ *
+ * A stream with `waitForTrailers` that is ended and destroyed with CANCEL in one event of its session aborts the
+ * process: the runtime still asks the destroyed stream for trailers ("Assertion failed: !this->is_destroyed()" in
+ * `Http2Stream::OnTrailers`, Node 26.10). So a stream that has ended is destroyed in a later turn. Its message was
+ * complete.
+ */
+export function cancelStream(stream: Http2Stream): void {
+  if (stream.writableEnded) setImmediate(destroyCancelled, stream);
+  else stream.destroy(CANCELLED);
+}
+
+/**
+ * RST_STREAM with any code, to pass on the one that another peer sent. Only the runtime's native part can send it without
+ * ending our side first; see `failStream`.
+ *
+ * In a later turn: for codes other than CANCEL the runtime first sends everything that waits on the session, which can
+ * abort the process in an event of the same session; see `destroySession` and `cancelStream`.
+ */
+export function resetStream(stream: Http2Stream, code: number): void {
+  setImmediate(resetNow, stream, code);
+}
+
+function resetNow(stream: Http2Stream, code: number): void {
+  if (stream.destroyed) return;
+  handleSymbol ??= Object.getOwnPropertySymbols(stream).find(({ description }) => description === 'kHandle');
+  const native = handleSymbol === undefined ? undefined : (stream as unknown as NativeHolder)[handleSymbol];
+  // It has no id yet, or none any longer.
+  if (native === undefined) {
+    stream.destroy(CANCELLED);
+    return;
+  }
+  native.rstStream(code);
+  // The runtime destroys a stream at once for every other code. With this one it waits for data that is never sent.
+  if (code === constants.NGHTTP2_NO_ERROR) setImmediate(destroyNow, stream);
+}
+
+type NativeHolder = Readonly<Record<symbol, { rstStream(code: number): void } | undefined>>;
+let handleSymbol: symbol | undefined;
+
+function destroyNow(stream: Http2Stream): void {
+  stream.destroy();
+}
+
+function destroyCancelled(stream: Http2Stream): void {
+  stream.destroy(CANCELLED);
+}
+
+/** The runtime destroys a stream with CANCEL only for an error of a class that it does not export. */
+function runtimeAbortError(): Error {
+  const controller = new AbortController();
+  const any = ignoreErrors(new Readable());
+  addAbortSignal(controller.signal, any);
+  controller.abort();
+  return any.errored ?? BROKEN;
+}
+
+/** Receives everything of a stream. What it throws goes to `contain`. */
+export interface StreamTaker extends ListenerOwner {
+  /** False: the event goes on to the stream's listeners. */
+  onEvent(stream: Http2Stream, event: string | symbol, first: unknown, second: unknown, third: unknown): boolean;
+  /** False: no more until `readMore`, except what the peer's window still allows. */
+  onData(stream: Http2Stream, chunk: Buffer): boolean;
+  /** END_STREAM has arrived. After a reset or a lost connection there is only the event `close`. May be called twice. */
+  onEnd(stream: Http2Stream): void;
+}
+
+const TAKER = Symbol('taker');
+
+interface Taken extends Http2Stream {
+  [TAKER]: StreamTaker;
+}
+
+/**
+ * Gives a stream to one owner, without listeners and without the runtime's buffer for readers: each listener emits an
+ * event of its own when it is attached, and each chunk passes through a queue and two ticks. Figures of the hop that uses
+ * it: bench/cluster/README.md. Call it as soon as the stream exists: after
+ * `request`, or in the `stream` event.
+ */
+export function takeStream(stream: Http2Stream, taker: StreamTaker): void {
+  if (stream.readableLength > 0) throw new Error('data has arrived before the stream was taken');
+  const taken = stream as Taken;
+  taken[TAKER] = taker;
+  taken.emit = emit;
+  taken.push = pushTaken;
+}
+
+/** Undefined: the stream was not taken. */
+export function takerOf(stream: Http2Stream): StreamTaker | undefined {
+  return (stream as Partial<Taken>)[TAKER];
+}
+
+/** Starts reading, and continues after `onData` has returned false. */
+export function readMore(stream: Http2Stream): void {
+  // `read` and `resume` follow the state of the buffer, which is not used.
+  stream._read(0);
+}
+
+/** One function for all streams, like `push`: a closure each would cost time in every request. */
+function emit(this: EventEmitter, event: string | symbol, first?: unknown, second?: unknown, third?: unknown): boolean {
+  // The runtime only counts listeners of events that a taken stream does not have.
+  if (event === 'newListener') return false;
+  const taken = this as Taken;
+  try {
+    if (taken[TAKER].onEvent(taken, event, first, second, third)) return true;
+  } catch (error) {
+    taken[TAKER].contain(error);
+    return true;
+  }
+  return EventEmitter.prototype.emit.call(this, event, first, second, third);
+}
+
+/** For END_STREAM the runtime pushes the end of data before it closes the stream; see `watchStreamEnd`. */
+function pushTaken(this: Readable, chunk: unknown): boolean {
+  const taken = this as Readable as Taken;
+  try {
+    if (chunk !== null) return taken[TAKER].onData(taken, chunk as Buffer);
+    if (!taken.closed) taken[TAKER].onEnd(taken);
+  } catch (error) {
+    taken[TAKER].contain(error);
+  }
+  // The runtime closes a stream only after its reader has seen the end.
+  return chunk !== null || Readable.prototype.push.call(this, null);
 }

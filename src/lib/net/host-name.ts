@@ -26,3 +26,42 @@ export function withoutRootDot(authority: string): string {
   const at = authority.indexOf('.:');
   return at === -1 ? authority : `${authority.slice(0, at)}${authority.slice(at + 1)}`;
 }
+
+/** Whether the host, which may be a wildcard, is `name` or below it. Both are in lower case. */
+export function isHostOrBelow(host: string, name: string): boolean {
+  const plain = host.startsWith('*.') ? host.slice(2) : host;
+  return plain === name || plain.endsWith(`.${name}`);
+}
+
+/** Host and port of a checked address; an IPv6 address without its brackets. */
+export function splitAddress(address: string): { readonly host: string; readonly port: number } {
+  const separator = address.lastIndexOf(':');
+  return { host: address.slice(0, separator).replace(/^\[|\]$/g, ''), port: Number(address.slice(separator + 1)) };
+}
+
+/** The host of a `host:port` as it is written. */
+export function hostOf(hostport: string): string {
+  const separator = hostport.lastIndexOf(':');
+  return separator === -1 ? hostport : hostport.slice(0, separator);
+}
+
+const HTTPS_PORT = 443;
+const HTTP_PORT = 80;
+
+export interface KnownPorts {
+  /** Those of the HTTPS listeners; 0 is any free one. */
+  readonly listening: readonly number[];
+  /** Those that the operator named because something in front maps them; those of HTTP may be among them. */
+  readonly mapped: readonly number[];
+}
+
+/**
+ * The ports in the addresses that clients use for HTTPS, and first the one for a new address: 443 if clients can use it,
+ * otherwise the first. 443 is always among them: a request to it names no port, so nothing contradicts it.
+ */
+export function publicPorts({ listening, mapped }: KnownPorts): readonly number[] {
+  const outside = mapped.filter((port) => port !== HTTP_PORT);
+  const ports = outside.length > 0 ? outside : listening.filter((port) => port !== 0);
+  const [first = HTTPS_PORT] = ports;
+  return [...new Set([ports.includes(HTTPS_PORT) ? HTTPS_PORT : first, ...ports, HTTPS_PORT])];
+}

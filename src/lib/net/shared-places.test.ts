@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { CODE_OF_SHORTAGE, SharedPlaces, shortageOfCode, WaitingStrangers } from './shared-places.ts';
+import fc from 'fast-check';
+import ipaddr from 'ipaddr.js';
+import { CODE_OF_SHORTAGE, ownerOf, SharedPlaces, shortageOfCode, WaitingStrangers } from './shared-places.ts';
 
 const LEAST_SHARE = 8;
 
@@ -104,4 +106,33 @@ test('strangers who are too many drop one of their own, or the one that has wait
 test('a shortage has a reset code of its own', () => {
   for (const shortage of ['full', 'share'] as const) assert.equal(shortageOfCode(CODE_OF_SHORTAGE[shortage]), shortage);
   for (let code = 0; code < 14; code += 1) assert.equal(shortageOfCode(code), null);
+});
+
+suite('the owner of an address', () => {
+  test('is the whole /64, also where zeros are left out before it ends', () => {
+    assert.equal(ownerOf('2400::1:a:b:c:d'), '2400:0:0:1::/64');
+    assert.equal(ownerOf('2400::2:a:b:c:d'), '2400:0:0:2::/64');
+    assert.equal(ownerOf('::1:2:3:4:5:6'), '0:0:1:2::/64');
+    assert.equal(ownerOf('2400::'), '2400:0:0:0::/64');
+    assert.equal(ownerOf('2400::1'), '2400:0:0:0::/64');
+    assert.equal(ownerOf('fe80::1%eth0'), 'fe80:0:0:0::/64');
+  });
+
+  test('is an IPv4 address itself, also inside IPv6', () => {
+    assert.equal(ownerOf('203.0.113.9'), '203.0.113.9');
+    assert.equal(ownerOf('::ffff:203.0.113.9'), '203.0.113.9');
+  });
+
+  test('is shared by the addresses of one /64 and by no others', () => {
+    const group = fc.constantFrom(0, 0, 0, 1, 2, 0xffff);
+    const groups = fc.array(group, { minLength: 8, maxLength: 8 });
+    fc.assert(
+      fc.property(groups, groups, (one, other) => {
+        const owners = [one, other].map((parts) => ownerOf(new ipaddr.IPv6(parts).toString()));
+        const isSame = one.slice(0, 4).join(':') === other.slice(0, 4).join(':');
+        assert.equal(owners[0] === owners[1], isSame, `${owners.join(' ')}`);
+      }),
+      { numRuns: 500 },
+    );
+  });
 });

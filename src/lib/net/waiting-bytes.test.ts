@@ -1,11 +1,15 @@
 import assert from 'node:assert/strict';
 import { PassThrough } from 'node:stream';
-import { afterEach, suite, test } from 'node:test';
-import { collectPassedBuffers } from './passing-buffers.ts';
+import { after, afterEach, suite, test } from 'node:test';
+import fc from 'fast-check';
 import {
   aside,
+  BYTES_PER_COLLECTION_OF_AGENTS,
   beginRoom,
+  bufferPassed,
+  collectPassedBuffers,
   copyOf,
+  GatheredBytes,
   isCrowded,
   onCrowding,
   recount,
@@ -117,4 +121,65 @@ suite('bytes that wait for slow readers', () => {
       assert.equal(copy.buffer.byteLength, length);
     }
   });
+});
+
+suite('bytes that arrive in pieces', () => {
+  test('come out as they came in, at any time', () => {
+    fc.assert(
+      fc.property(fc.array(fc.uint8Array({ maxLength: 3 }), { maxLength: 1000 }), fc.nat(1000), (pieces, looked) => {
+        const gathered = new GatheredBytes();
+        for (const [at, piece] of pieces.entries()) {
+          gathered.add(Buffer.from(piece));
+          if (at === looked) gathered.chunks();
+        }
+        const expected = Buffer.concat(pieces);
+        assert.ok(gathered.whole().equals(expected));
+        assert.equal(gathered.length, expected.length);
+      }),
+      { numRuns: 30 },
+    );
+  });
+
+  test('are few objects, however small the pieces are', () => {
+    const gathered = new GatheredBytes();
+    for (let count = 0; count < 100_000; count += 1) gathered.add(Buffer.from([count]));
+    assert.equal(gathered.length, 100_000);
+    assert.ok(gathered.chunks().length < 400, `${gathered.chunks().length}`);
+  });
+
+  test('are not copied when they are large', () => {
+    const gathered = new GatheredBytes();
+    const piece = Buffer.alloc(100_000);
+    gathered.add(piece);
+    assert.equal(gathered.chunks()[0], piece);
+  });
+});
+
+const CHUNK = 1024 * 1024;
+
+after(() => collectPassedBuffers(null));
+
+test('collects every 24 MB of passed buffers, and only once a collector is set', () => {
+  for (let n = 0; n < 100; n += 1) bufferPassed(CHUNK);
+  let collections = 0;
+  const young = (): void => {
+    collections += 1;
+  };
+  collectPassedBuffers({ young, old: assert.fail });
+  for (let n = 0; n < 23; n += 1) bufferPassed(CHUNK);
+  assert.equal(collections, 0, 'what passed before does not count');
+  bufferPassed(CHUNK);
+  assert.equal(collections, 1);
+  for (let n = 0; n < 72; n += 1) bufferPassed(CHUNK);
+  assert.equal(collections, 4);
+});
+
+test('collects more often in an agent', () => {
+  let collections = 0;
+  const young = (): void => {
+    collections += 1;
+  };
+  collectPassedBuffers({ young, old: assert.fail }, BYTES_PER_COLLECTION_OF_AGENTS);
+  for (let n = 0; n < 24; n += 1) bufferPassed(CHUNK);
+  assert.equal(collections, 6);
 });

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { element } from '../../../test/support/test-crl.ts';
-import { countElements } from './count-elements.ts';
 import { DerProblem } from './der-cursor.ts';
+import { countElements } from './describe-certificate.ts';
 
 suite('number of DER elements', () => {
   const NULL = Buffer.from([0x05, 0x00]);

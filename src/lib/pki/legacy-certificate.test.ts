@@ -7,7 +7,7 @@ test('TLS connections work after a certificate was read', async () => {
   const { certificatePem } = await issue({ commonName: 'x', dnsNames: ['x'], usages: ['server'] });
   const program = `
     const { X509Certificate } = await import('node:crypto');
-    const { legacyCertificate } = await import(${JSON.stringify(import.meta.resolve('./legacy-certificate.ts'))});
+    const { legacyCertificate } = await import(${JSON.stringify(import.meta.resolve('./describe-certificate.ts'))});
     console.log(legacyCertificate(new X509Certificate(process.env.PEM)).subject.CN);
     const { connect } = await import('node:tls');
     connect({ host: '127.0.0.1', port: 1 }).on('error', ({ code }) => console.log(code));

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { DescriptorBudget, type DescriptorUse } from './descriptor-budget.ts';
-import { descriptorLimit, openDescriptors } from './open-descriptors.ts';
+import { DescriptorBudget, type DescriptorUse, descriptorLimit, openDescriptors } from './descriptor-budget.ts';
 
 /** A budget of 160 descriptors: 16 are reserved, and 16 more for agents and upstreams. */
 function budgetOf(limit = 160) {

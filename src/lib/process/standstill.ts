@@ -1,4 +1,5 @@
-import { within } from '../async/deadline.ts';
+import { readFileSync, readlinkSync } from 'node:fs';
+import { within } from '../async/waiting.ts';
 
 /** An event loop that works may take this long for one turn: compiling, collecting garbage. */
 const LONGEST_TURN_MS = 1_000;
@@ -49,5 +50,25 @@ export class Standstill {
   #end(behind: Promise<boolean>, isCaughtUp: boolean): boolean {
     if (this.#behind === behind) this.#behind = null;
     return isCaughtUp;
+  }
+}
+
+/** What the system calls this thread, for `runDelayMs`. Null where it does not tell. Linux only. */
+export function ownThread(): string | null {
+  try {
+    return readlinkSync('/proc/thread-self');
+  } catch {
+    return null;
+  }
+}
+
+/** How long a thread of this process was ready to run, but got no CPU, since it started. Zero where the system does not tell. */
+export function runDelayMs(thread: string): number {
+  try {
+    // Nanoseconds on a CPU, nanoseconds of waiting for one, turns (Documentation/scheduler/sched-stats.rst).
+    const [, waited] = readFileSync(`/proc/${thread}/schedstat`, 'utf8').split(' ');
+    return Number(waited) / 1e6 || 0;
+  } catch {
+    return 0;
   }
 }

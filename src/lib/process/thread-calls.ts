@@ -1,6 +1,6 @@
 import type { Transferable } from 'node:worker_threads';
-import { type SliceBudget, TimeSlice } from '../async/slice-lane.ts';
-import { reportBug } from '../bug-report.ts';
+import { type SliceBudget, TimeSlice } from '../async/slices.ts';
+import { reportBug } from '../guarded-listeners.ts';
 import { fromWire, toWire, type WireOutcome } from './wire-error.ts';
 
 /** Functions that one thread offers to another. Arguments and results are copied. */

@@ -4,7 +4,7 @@ import { constants, PerformanceObserver } from 'node:perf_hooks';
 import { after, test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
-import { bufferPassed, collectPassedBuffers } from '../net/passing-buffers.ts';
+import { bufferPassed, collectPassedBuffers } from '../net/waiting-bytes.ts';
 import { tuneRuntime } from './tune-runtime.ts';
 
 /** The runtime's types lack it. */

@@ -1,6 +1,6 @@
 import { getHeapStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { BYTES_PER_COLLECTION_OF_AGENTS, collectPassedBuffers } from '../net/passing-buffers.ts';
+import { BYTES_PER_COLLECTION_OF_AGENTS, collectPassedBuffers } from '../net/waiting-bytes.ts';
 import { RestCollector } from './rest-collector.ts';
 
 /**

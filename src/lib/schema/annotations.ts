@@ -1,8 +1,8 @@
-import Type, { type TSchema, type TString } from 'typebox';
-import { REFERENCE_KEYWORD, type ReferenceAnnotation } from './reference-annotation.ts';
-import { SECRET_KEYWORD, type SecretVisibility } from './schema-facts.ts';
+import type { TObjectOptions, TRecord, TSchema, TString } from 'typebox';
+import Type from 'typebox';
+import { REFERENCE_KEYWORD, type ReferenceAnnotation, SECRET_KEYWORD, type SecretVisibility } from './schema-facts.ts';
 
-export { type ReferenceAnnotation, referenceAnnotation } from './reference-annotation.ts';
+export { type ReferenceAnnotation, referenceAnnotation } from './schema-facts.ts';
 
 /**
  * Annotations of a field's schema beside its type. They drive, without code per resource: references (which block a
@@ -54,4 +54,12 @@ export interface Ref {
 
 export function idString(description: string): TString {
   return Type.String({ description, minLength: 1, maxLength: 64 });
+}
+
+/** TypeBox's own pattern is `^.*$`, which leaves names with a line separator, and their values, unchecked. */
+export const ANY_NAME = '^[\\s\\S]*$';
+
+/** A map from any text to `value`. */
+export function mapOf<Value extends TSchema>(value: Value, options: TObjectOptions): TRecord<string, Value> {
+  return Type.Record(Type.String({ pattern: ANY_NAME }), value, options);
 }

@@ -3,10 +3,9 @@ import { suite, test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { type CountryNetwork, mmdbFile } from '../../../test/support/mmdb-file.ts';
-import { AddressTable } from '../../lib/net/address-list/address-table.ts';
-import { addressWords } from '../../lib/net/address-list/address-words.ts';
-import { countryOfNumber } from '../../lib/net/address-list/country-code.ts';
+import { AddressTable, addressWords } from '../../lib/net/address-table.ts';
 import { cidrMatcher, parseAddress } from '../../lib/net/cidr.ts';
+import { countryOfNumber } from '../../lib/net/country-code.ts';
 import { countryTable } from './list-builder.ts';
 
 function countryOf(networks: readonly CountryNetwork[], address: string): string | null {

@@ -1,9 +1,8 @@
 import { isMainThread, parentPort } from 'node:worker_threads';
 import { Reader } from 'mmdb-lib';
-import { newTable } from '../../lib/net/address-list/address-table.ts';
-import { countryNumber } from '../../lib/net/address-list/country-code.ts';
-import { AddressListProblem } from '../../lib/net/address-list/list-problem.ts';
-import { parseAddressList } from '../../lib/net/address-list/parse-address-list.ts';
+import { AddressListProblem, newTable } from '../../lib/net/address-table.ts';
+import { countryNumber } from '../../lib/net/country-code.ts';
+import { parseAddressList } from '../../lib/net/parse-address-list.ts';
 import type { BuildAnswer, BuildJob, BuiltTable } from '../kept-tables.ts';
 
 /** A thread that makes tables of lists: a million lines take a second, and a damaged database may take forever. */

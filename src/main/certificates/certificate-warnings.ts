@@ -1,11 +1,15 @@
-import { type ManagedCertificateDoc, managedStatus } from '../../acme/records.ts';
+import { MANAGED_CERTIFICATE, type ManagedCertificateDoc, managedStatus } from '../../acme/records.ts';
+import { CERTIFICATE_KIND, DOMAIN_KIND, UploadedCertificates } from '../../edge/tls/uploaded-certificates.ts';
 import type { Clock } from '../../lib/clock.ts';
-import { hostOf } from '../../lib/net/split-address.ts';
+import { hostOf } from '../../lib/net/host-name.ts';
+import type { RecordReader } from '../../replica/record-table.ts';
+import type { Replica } from '../../replica/replica.ts';
 import type { HostCertificates } from '../../resources/ports.ts';
+import { CRL_KIND, crlId, crlModeOf, crlStatus } from '../../revocation/authority-crl.ts';
 import { problemLine } from '../../snapshot/problems.ts';
-import type { StoredRecord } from '../../store/store.ts';
+import type { Change, StoredRecord } from '../../store/store.ts';
 
-export interface WarningOptions {
+interface WarningOptions {
   readonly hostCertificates: HostCertificates;
   readonly clock: Clock;
   readonly isAcmeOn: boolean;
@@ -47,4 +51,55 @@ function policyWarning({ doc }: StoredRecord, { isAcmeOn }: WarningOptions): str
   const policy = doc['certificate_management_policy'] as { readonly authority?: string } | null | undefined;
   if (policy?.authority !== 'letsencrypt' || isAcmeOn) return null;
   return 'the policy asks for "letsencrypt", but this server orders no certificates: set acme (POSTERN_ACME) to "on"';
+}
+
+const AUTHORITY_KIND = 'certificate_authority';
+
+/** Why the clients of an authority are not checked for revocation, or all rejected, as one line of ASCII. */
+export function crlWarning({ kind, id, doc }: StoredRecord, reader: RecordReader, clock: Clock): string | undefined {
+  if (kind !== AUTHORITY_KIND) return undefined;
+  const { status } = crlStatus(doc, reader.get(CRL_KIND, crlId(id))?.doc, clock.nowMs());
+  if (status === 'off' || status === 'current') return undefined;
+  const effect = crlModeOf(doc) === 'hard' ? 'are rejected' : 'are accepted without a check';
+  const message = `the revocation list is ${status.replaceAll('_', ' ')}; client certificates of this authority ${effect}`;
+  return problemLine([{ module: 'crl', message, place: id }]);
+}
+
+/** Finds certificates by host name for the API, also in a process without an edge. Follows the replica. */
+export class HostCertificateIndex implements HostCertificates {
+  readonly #clock: Clock;
+  readonly #uploaded = new UploadedCertificates();
+  readonly #managed = new Map<string, StoredRecord>();
+  readonly #names = new Map<string, string>();
+
+  constructor(replica: Pick<Replica, 'all' | 'onChange'>, clock: Clock) {
+    this.#clock = clock;
+    const kinds = [CERTIFICATE_KIND, DOMAIN_KIND, MANAGED_CERTIFICATE];
+    for (const kind of kinds) for (const record of replica.all(kind)) this.#apply({ op: 'put', record });
+    replica.onChange((changes) => {
+      for (const change of changes) this.#apply(change);
+    }, kinds);
+  }
+
+  managed(hostname: string): StoredRecord | undefined {
+    return this.#managed.get(hostname);
+  }
+
+  uploaded(hostname: string): string | null {
+    return this.#uploaded.findId(hostname, this.#clock.nowMs());
+  }
+
+  #apply(change: Change): void {
+    const { kind, id } = change.op === 'put' ? change.record : change.key;
+    this.#uploaded.apply(change);
+    if (kind !== MANAGED_CERTIFICATE) return;
+    const before = this.#names.get(id);
+    // When everything is reloaded, the successor may be reported before this one's removal.
+    if (before !== undefined && this.#managed.get(before)?.id === id) this.#managed.delete(before);
+    this.#names.delete(id);
+    if (change.op === 'delete') return;
+    const hostname = change.record.doc['hostname'] as string;
+    this.#names.set(id, hostname);
+    this.#managed.set(hostname, change.record);
+  }
 }

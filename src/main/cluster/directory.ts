@@ -2,22 +2,23 @@ import type { Logger } from 'pino';
 import type { EndpointPublisher } from '../../edge/tunnels/endpoints.ts';
 import type { OnlineTunnels } from '../../edge/tunnels/online-tunnels.ts';
 import { SharedEndpoints } from '../../edge/tunnels/shared-endpoints.ts';
-import { until } from '../../lib/async/until.ts';
-import { AllTunnels } from '../../nodes/directory/all-tunnels.ts';
+import { until } from '../../lib/async/waiting.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { LoggedRefusals } from '../../nodes/directory/announced.ts';
 import { DirectoryEndpoints } from '../../nodes/directory/directory-endpoints.ts';
 import { followNodes } from '../../nodes/directory/followed-nodes.ts';
 import { NodeAnnouncer } from '../../nodes/directory/node-announcer.ts';
 import { OnlineListing } from '../../nodes/directory/online-listing.ts';
-import { LoggedRefusals } from '../../nodes/directory/refusal-log.ts';
-import { storedRights } from '../../nodes/directory/stored-rights.ts';
-import { TunnelDirectory } from '../../nodes/directory/tunnel-directory.ts';
+import { storedRights } from '../../nodes/directory/rights.ts';
+import { AllTunnels, TunnelDirectory } from '../../nodes/directory/tunnel-directory.ts';
 import type { PeerLinks } from '../../nodes/links/peer-links.ts';
 import type { Membership } from '../../nodes/membership/membership.ts';
 import type { RecordReader } from '../../replica/record-table.ts';
 import type { OnlinePort } from '../../resources/ports.ts';
 import type { NodeStore } from '../../store/node-store.ts';
+import type { Store } from '../../store/store.ts';
 
-export interface DirectoryDependencies {
+interface DirectoryDependencies {
   readonly membership: Pick<Membership, 'self' | 'nodes' | 'mayServe' | 'setProblem'>;
   /** Null: this process knows only its own agents. */
   readonly links: Pick<PeerLinks, 'get' | 'onDown' | 'serveFeed' | 'followFeeds'> | null;
@@ -28,7 +29,7 @@ export interface DirectoryDependencies {
   readonly logger: Pick<Logger, 'warn'>;
 }
 
-export interface OpenedDirectory {
+interface OpenedDirectory {
   readonly directory: TunnelDirectory;
   readonly announcer: NodeAnnouncer;
   /** For traffic. */
@@ -92,5 +93,13 @@ export function openDirectory(deps: DirectoryDependencies): OpenedDirectory {
       published?.close();
       directory.close();
     },
+  };
+}
+
+/** What is online according to the leases of all processes, for one that other processes do not tell. */
+export function onlineInStore({ presence }: Pick<Store, 'presence'>, clock: Clock): OnlinePort {
+  return {
+    get: (kind, id) => presence.get(kind, id, clock.nowMs()),
+    list: (kind, query) => presence.list(kind, { ...query, nowMs: clock.nowMs() }),
   };
 }

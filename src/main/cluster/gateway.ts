@@ -5,17 +5,21 @@ import { identityAddress } from '../../config/identity-settings.ts';
 import type { Config } from '../../config/schema.ts';
 import { entryRules } from '../../edge/tunnels/endpoint-modules.ts';
 import type { EndpointPublisher } from '../../edge/tunnels/endpoints.ts';
+import type { OnlineTunnels } from '../../edge/tunnels/online-tunnels.ts';
+import { tunnelFigures } from '../../edge/tunnels/tunnel-figures.ts';
 import { AgentHandshakes, ownerOf } from '../../gateway/agent-handshakes.ts';
 import { Gateway } from '../../gateway/gateway.ts';
-import type { ClusterPorts } from '../../gateway/nodes/cluster-ports.ts';
 import type { OnlineTunnelTable } from '../../gateway/online-tunnel-table.ts';
-import type { GatewayEvents, Invitations } from '../../gateway/ports.ts';
+import type { ClusterPorts, GatewayEvents, Invitations } from '../../gateway/ports.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { ignoreErrors, listenPer } from '../../lib/guarded-listeners.ts';
+import type { ArrivingClients } from '../../lib/net/arriving-clients.ts';
 import type { ListenAddress } from '../../lib/net/listen-address.ts';
-import type { ArrivingClients } from '../../lib/net/proxy-protocol/arriving-clients.ts';
 import { createKsuidSource } from '../../lib/text/ksuid.ts';
 import type { Announcer } from '../../nodes/directory/announced.ts';
+import type { TunnelDirectory } from '../../nodes/directory/tunnel-directory.ts';
+import { HopWebSockets, receiveChannelHops, receiveHops } from '../../nodes/hop/receive-hops.ts';
+import type { NodeLinks } from '../../nodes/links/node-links.ts';
 import type { Membership } from '../../nodes/membership/membership.ts';
 import type { NodeNews } from '../../nodes/news/node-news.ts';
 import type { InternalCa } from '../../pki/internal-ca.ts';
@@ -23,14 +27,17 @@ import { openTunnelTls, shareTunnelNames, type TlsSource } from '../../pki/tls-s
 import type { Replica } from '../../replica/replica.ts';
 import { credentialDirectory } from '../../resources/credentials/credentials.ts';
 import type { Store } from '../../store/store.ts';
+import type { AllFigures } from '../../telemetry/live/installation-tunnels.ts';
+import { HopTracing } from '../../tracing/hop-trace.ts';
+import type { SpanSink } from '../../tracing/span-queue.ts';
 import type { MovingAgents } from '../handover/hand-over.ts';
 import { listenOn } from '../sockets/listener.ts';
 import type { ListeningSockets } from '../sockets/listening-sockets.ts';
-import type { AgentTls } from '../workers/agent-orders.ts';
 import type { WorkerAgents } from '../workers/worker-agents.ts';
+import type { AgentTls } from '../workers/worker-protocol.ts';
 import { othersWrites } from './others-writes.ts';
 
-export interface GatewayDependencies {
+interface GatewayDependencies {
   readonly config: Config;
   readonly store: Store;
   readonly replica: Replica;
@@ -189,4 +196,33 @@ function addMetrics(registry: Registry, gateway: Gateway): void {
     () => gateway.counts.sessions,
   );
   gauge('postern_gateway_tunnels', 'Online tunnels.', () => gateway.counts.tunnels);
+}
+
+/** Latency and traffic of tunnels at this node, with agents connected here or elsewhere. */
+export function ownTunnels(
+  table: Pick<OnlineTunnelTable, 'all' | 'get'>,
+  directory: Pick<TunnelDirectory, 'remoteTunnels' | 'remoteTunnel'>,
+  gateway: () => OpenedGateway | null,
+): () => AllFigures {
+  const elsewhere = { all: () => directory.remoteTunnels(), get: (id: string) => directory.remoteTunnel(id) };
+  return () => ({
+    tunnels: tunnelFigures(table, elsewhere),
+    agents: gateway()?.gateway.agentFigures() ?? [],
+  });
+}
+
+interface HopDependencies {
+  /** Null: this server is alone. */
+  readonly links: Pick<NodeLinks, 'serveStreams'> | null;
+  readonly tunnels: OnlineTunnels;
+  readonly tracing: SpanSink | null;
+  readonly clock: Clock;
+}
+
+/** Serves requests of other nodes for agents of this one. Returns the WebSockets among them. */
+export function serveHops({ links, tunnels, tracing, clock }: HopDependencies): HopWebSockets {
+  const traced = tracing === null ? null : new HopTracing(tracing, () => clock.nowMs());
+  const webSockets = new HopWebSockets();
+  links?.serveStreams(receiveHops(tunnels, webSockets, { tracing: traced }), receiveChannelHops(tunnels, traced));
+  return webSockets;
 }

@@ -1,5 +1,6 @@
 import { hostname } from 'node:os';
 import type { Logger } from 'pino';
+import { Gauge, type Registry } from 'prom-client';
 import type { Config } from '../../config/schema.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { PosternError } from '../../lib/errors.ts';
@@ -8,23 +9,25 @@ import { formatListenAddress, type ListenAddress } from '../../lib/net/listen-ad
 import { createKsuidSource } from '../../lib/text/ksuid.ts';
 import { NodeLinks } from '../../nodes/links/node-links.ts';
 import type { AgreedFacts } from '../../nodes/membership/agreement.ts';
-import { watchClockSkew } from '../../nodes/membership/clock-skew.ts';
+import type { NodeCounts } from '../../nodes/membership/known-nodes.ts';
 import { linkRenewals } from '../../nodes/membership/link-renewals.ts';
-import { localMembership } from '../../nodes/membership/local-membership.ts';
-import type { Membership } from '../../nodes/membership/membership.ts';
-import type { NodeCounts } from '../../nodes/membership/node-document.ts';
+import { localMembership, type Membership } from '../../nodes/membership/membership.ts';
 import { NodeMembership } from '../../nodes/membership/node-membership.ts';
+import { watchClockSkew } from '../../nodes/membership/shared-time.ts';
 import { NodeNews } from '../../nodes/news/node-news.ts';
 import type { NodeFacts } from '../../nodes/node.ts';
+import { NodeQuestions } from '../../nodes/node-questions.ts';
 import { PEER_AUTHORITY_KIND, storedAuthorities } from '../../pki/server-internal-ca.ts';
 import type { Replica } from '../../replica/replica.ts';
 import type { Store } from '../../store/store.ts';
+import type { OwnThreads } from '../../telemetry/other-nodes.ts';
+import { InstallationRequests } from '../../telemetry/requests/installation-requests.ts';
+import { RequestHistory } from '../../telemetry/requests/request-history.ts';
 import type { ListeningSockets } from '../sockets/listening-sockets.ts';
-import { peerAddressOf } from '../sockets/peer-address.ts';
-import { openPeerSocket, type PeerSocket } from '../sockets/peer-socket.ts';
+import { openPeerSocket, type PeerSocket, peerAddressOf } from '../sockets/peer-socket.ts';
 import { programVersion } from '../version.ts';
 
-export interface NodesDependencies {
+interface NodesDependencies {
   readonly config: Config;
   readonly store: Store;
   readonly replica: Replica;
@@ -208,4 +211,50 @@ export function nodeName({ node_name: name }: Pick<Config, 'node_name'>): string
     .replaceAll(/[^A-Za-z0-9._-]/g, '-')
     .slice(0, MAX_NAME);
   return host === '' ? 'node' : host;
+}
+
+export function addNodeMetrics(registry: Registry, { id, name, version }: NodeFacts): void {
+  const info = new Gauge({
+    name: 'postern_node_info',
+    help: 'Always 1: id, name and version of this node. Join it with the other metrics of the process.',
+    labelNames: ['id', 'node', 'version'],
+    registers: [registry],
+  });
+  info.set({ id, node: name, version }, 1);
+  const build = new Gauge({
+    name: 'postern_build_info',
+    help: 'Always 1: version of the program, version of Node.js, and the platform that it runs on.',
+    labelNames: ['version', 'nodejs', 'platform', 'arch'],
+    registers: [registry],
+  });
+  const { version: nodejs, platform, arch } = process;
+  build.set({ version, nodejs: nodejs.slice(1), platform, arch }, 1);
+}
+
+export function addPeerMetrics(registry: Registry, links: NodeLinks | null): void {
+  new Gauge({
+    name: 'postern_peer_links',
+    help: 'Other nodes that this one is linked to.',
+    registers: [registry],
+    collect() {
+      this.set(links?.size ?? 0);
+    },
+  });
+}
+
+export interface OpenedRequests {
+  readonly questions: NodeQuestions;
+  /** This node alone. */
+  readonly history: RequestHistory;
+  /** Threads of this node that serve traffic. */
+  readonly threads: OwnThreads;
+  /** All nodes. */
+  readonly requests: InstallationRequests;
+}
+
+/** The history of requests, here and on the other nodes. */
+export function openRequests(config: Config, { membership, links }: OpenedNodes, threads: OwnThreads): OpenedRequests {
+  const questions = new NodeQuestions(membership, links);
+  const history = new RequestHistory({ maxRequests: config.request_history });
+  return { questions, history, threads, requests: new InstallationRequests(history, questions, threads) };
 }

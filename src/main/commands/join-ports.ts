@@ -5,8 +5,7 @@ import { dirname, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { enroll } from '../../agent/enroll.ts';
 import type { JoinPorts } from '../../cli/agent/join/joined-file.ts';
-import { writeDurably } from '../../lib/process/durable-file.ts';
-import { makeDirectories } from '../../lib/process/make-directories.ts';
+import { makeDirectories, writeDurably } from '../../lib/process/durable-file.ts';
 import { CREDENTIAL_PREFIX } from '../../resources/credentials/credential-token.ts';
 import { agentPorts } from './agent-ports.ts';
 

@@ -3,8 +3,7 @@ import { existsSync, readdirSync, readFileSync, realpathSync, rmSync, statSync }
 import { dirname, resolve } from 'node:path';
 import { isSea } from 'node:sea';
 import type { ServicePorts } from '../../cli/service/service-ports.ts';
-import { writeDurably } from '../../lib/process/durable-file.ts';
-import { makeDirectories } from '../../lib/process/make-directories.ts';
+import { makeDirectories, writeDurably } from '../../lib/process/durable-file.ts';
 
 const PERMISSIONS = 0o777;
 const OTHERS_MAY_READ = 0o004;

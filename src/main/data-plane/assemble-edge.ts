@@ -3,6 +3,7 @@ import type { Registry } from 'prom-client';
 import type { Config } from '../../config/schema.ts';
 import type { Catalog } from '../../documents/catalog.ts';
 import { createEdge, type Edge, type EdgeOptions } from '../../edge/edge.ts';
+import type { EdgeSettings } from '../../edge/edge-settings.ts';
 import type { EdgeTallies } from '../../edge/limits/edge-tallies.ts';
 import { AcmeChallenges } from '../../edge/tls/acme-challenges.ts';
 import { createCertificateStore } from '../../edge/tls/certificate-store.ts';
@@ -11,14 +12,15 @@ import type { PublicPorts } from '../../edge/tunnels/endpoint-publisher.ts';
 import type { OnlineTunnels } from '../../edge/tunnels/online-tunnels.ts';
 import type { TrafficReporter } from '../../events/traffic-events.ts';
 import type { Clock } from '../../lib/clock.ts';
-import type { ArrivingClients } from '../../lib/net/proxy-protocol/arriving-clients.ts';
+import type { ArrivingClients } from '../../lib/net/arriving-clients.ts';
 import type { DescriptorBudget } from '../../lib/process/descriptor-budget.ts';
 import { Standstill } from '../../lib/process/standstill.ts';
 import { createKsuidSource } from '../../lib/text/ksuid.ts';
-import type { KnownLists } from '../../lists/known-lists.ts';
-import type { RequestLogger } from '../../logging/request-lines.ts';
+import { COUNTRIES, type KnownLists, listSource } from '../../lists/known-lists.ts';
+import type { RequestLogger } from '../../logging/logger.ts';
 import { reservedNames } from '../../modules/reserved-names.ts';
 import type { InternalCa } from '../../pki/internal-ca.ts';
+import type { FollowedReplica } from '../../replica/followed-replica.ts';
 import type { OwnHost } from '../../snapshot/edge-snapshot.ts';
 import { AmbiguousPaths } from '../../snapshot/route-table.ts';
 import { Snapshots } from '../../snapshot/snapshots.ts';
@@ -28,9 +30,6 @@ import type { RequestHistory } from '../../telemetry/requests/request-history.ts
 import type { Tracing } from '../../tracing/tracing.ts';
 import type { OwnAddresses } from '../../upstream/own-addresses.ts';
 import { upstreamGuard } from '../../upstream/upstream-guard.ts';
-import { backendGuard } from './backend-guard.ts';
-import { edgeSettings } from './edge-settings.ts';
-import { followLists } from './follow-lists.ts';
 import { openModuleRuntimes, type RuntimeDependencies } from './module-runtimes.ts';
 import type { ProxiedListener } from './proxied-clients.ts';
 
@@ -170,4 +169,78 @@ export async function assembleEdge(parts: EdgeParts): Promise<AssembledEdge> {
 function accessLog(logger: RequestLogger): NonNullable<EdgeOptions['accessLog']> {
   if (logger.isForTerminal !== true) return (line) => logger.info(line, 'traffic');
   return (line, who) => logger.info(who === undefined ? line : { ...line, person: who.email || who.name }, 'traffic');
+}
+
+/** For backends alone: a login or a webhook has no reason to call the API. */
+export function backendGuard(
+  config: Pick<Config, 'api_behind_edge' | 'upstream_allow_cidrs'>,
+  own: OwnAddresses,
+): (ip: string, port: number) => boolean {
+  const has = config.api_behind_edge
+    ? (ip: string, port: number) => own.hasBesidesApi(ip, port)
+    : (ip: string, port: number) => own.has(ip, port);
+  return upstreamGuard(config.upstream_allow_cidrs, { has });
+}
+
+export const LIST_KIND = 'ip_policy_list';
+
+/** Compiles the edges again whose lists have other addresses, which also judges their streams again. */
+export function followLists(
+  known: KnownLists,
+  replica: Pick<FollowedReplica, 'all'>,
+  snapshots: Pick<Snapshots, 'recompile'>,
+): () => void {
+  return known.onNews(({ id }) => {
+    if (id !== COUNTRIES) return snapshots.recompile(LIST_KIND, id);
+    for (const record of [...replica.all(LIST_KIND)])
+      if (listSource(record.doc) === COUNTRIES) snapshots.recompile(LIST_KIND, record.id);
+  });
+}
+
+/** Header in which the page of the console sends its token. */
+const TOKEN_HEADER = 'postern-console-token';
+const SECOND = 1000;
+const UPSTREAM_KEEP_ALIVE_MS = 60_000;
+
+/** The part of the settings that the data plane uses, in its own terms. */
+export function edgeSettings(config: Config): EdgeSettings {
+  return {
+    http: {
+      maxHeaderBytes: config.edge_header_bytes,
+      maxHeaderCount: config.edge_header_count,
+      headersTimeoutMs: config.edge_header_timeout * SECOND,
+      requestTimeoutMs: config.edge_request_timeout * SECOND,
+      keepAliveTimeoutMs: config.edge_idle_timeout * SECOND,
+      sendTimeoutMs: config.edge_send_timeout * SECOND,
+      maxConcurrentStreams: config.edge_streams,
+    },
+    admission: {
+      maxRequests: config.edge_requests_in_flight,
+      maxStreams: config.edge_streams_in_flight,
+      addressSharePercent: config.edge_address_share,
+      minBodyBytesPerSecond: config.edge_scarce_body_rate,
+    },
+    tls: { maxConnectionsPerAddress: config.edge_connections_per_address },
+    strictTransportSecurity: {
+      maxAgeSeconds: config.hsts_max_age,
+      includesSubdomains: config.hsts_include_subdomains,
+      isPreloaded: config.hsts_preload,
+    },
+    upstream: {
+      connectTimeoutMs: config.upstream_connect_timeout * SECOND,
+      responseTimeoutMs: config.upstream_response_timeout * SECOND,
+      idleTimeoutMs: config.upstream_idle_timeout * SECOND,
+      keepAliveMs: UPSTREAM_KEEP_ALIVE_MS,
+      maxIdleConnections: 256,
+      maxHeaderBytes: 131_072,
+      maxHeaderCount: 500,
+    },
+    forwarding: { addsForwarded: config.forwarded_header },
+    recording: { headers: config.request_history_headers, keepsQuery: config.request_history_query },
+    marksForwarded: config.request_id_header,
+    trustedProxies: config.trusted_proxies,
+    droppedHeaders: config.drop_request_headers,
+    keptHeaders: config.api_behind_edge ? [TOKEN_HEADER] : [],
+    hostPorts: config.edge_host_ports,
+  };
 }

@@ -4,7 +4,7 @@ import type { CircuitBreakerConfig } from '../../modules/circuit_breaker/circuit
 import { circuitStateOf } from '../../modules/circuit_breaker/circuit-table.ts';
 import { moduleRecordKey } from '../../modules/module-config.ts';
 import type { Replica } from '../../replica/replica.ts';
-import type { NodeMemories } from './node-memories.ts';
+import type { NodeMemories } from './module-runtimes.ts';
 
 const MODULE = 'circuit_breaker';
 const ROUTE_KIND = 'https_edge_route';

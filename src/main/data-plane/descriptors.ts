@@ -1,7 +1,6 @@
 import type { Logger } from 'pino';
 import { Counter, type Registry } from 'prom-client';
-import { DescriptorBudget } from '../../lib/process/descriptor-budget.ts';
-import { descriptorLimit, openDescriptors } from '../../lib/process/open-descriptors.ts';
+import { DescriptorBudget, descriptorLimit, openDescriptors } from '../../lib/process/descriptor-budget.ts';
 
 export interface Descriptors {
   readonly budget: DescriptorBudget;

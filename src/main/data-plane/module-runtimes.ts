@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { Registry } from 'prom-client';
+import { Counter, Registry } from 'prom-client';
 import type { OthersWrites } from '../../api/others-writes.ts';
 import type { Config } from '../../config/schema.ts';
 import type { Catalog } from '../../documents/catalog.ts';
@@ -9,13 +9,16 @@ import type { TrafficReporter } from '../../events/traffic-events.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { createGuardedFetch } from '../../lib/http/guarded-fetch.ts';
 import type { JsonObject } from '../../lib/json.ts';
-import { localhostLookup } from '../../lib/net/localhost-lookup.ts';
+import { localhostLookup } from '../../lib/net/lookups.ts';
 import { createKsuidSource } from '../../lib/text/ksuid.ts';
 import type { AttemptBudgets } from '../../modules/contract/attempt-budgets.ts';
 import type {
+  FollowedRecords,
   ModuleNetwork,
+  ModuleRecords,
   ModuleRuntime,
   ModuleTimers,
+  NodeMemory,
   RuntimePorts,
   SharedRuntime,
   SharedState,
@@ -25,15 +28,11 @@ import type { LoginRecords } from '../../modules/contract/login-store.ts';
 import type { Module } from '../../modules/contract/module.ts';
 import type { OwnIssuer } from '../../modules/contract/own-issuer.ts';
 import { moduleRecordKey } from '../../modules/module-config.ts';
-import { settingsOf } from '../../modules/module-settings.ts';
-import type { FollowedReplica } from '../../replica/followed-replica.ts';
+import { type ModuleSettings, settingsOf } from '../../modules/module-settings.ts';
+import { addSealedRecord, type FollowedReplica } from '../../replica/followed-replica.ts';
 import type { EdgeSnapshot } from '../../snapshot/edge-snapshot.ts';
-import type { Store } from '../../store/store.ts';
-import { followedRecords } from './followed-records.ts';
+import type { RecordKey, Store } from '../../store/store.ts';
 import { inertPorts, readOnlyLogins } from './inert-ports.ts';
-import { moduleCounter } from './module-counter.ts';
-import { moduleRecords } from './module-records.ts';
-import { type NodeMemories, nodeMemoryOf } from './node-memories.ts';
 
 const ROUTE_KIND = 'https_edge_route';
 const EVERYTHING = { beforeId: null, limit: Number.MAX_SAFE_INTEGER };
@@ -47,7 +46,7 @@ export interface ModuleRuntimes {
 }
 
 /** What modules use of the store. */
-export type ModuleStore = Pick<Store, 'commit' | 'mac' | 'seal' | 'open'>;
+type ModuleStore = Pick<Store, 'commit' | 'mac' | 'seal' | 'open'>;
 
 export interface RuntimeDependencies {
   readonly config: Config;
@@ -198,4 +197,145 @@ function actualPorts(
     randomText: (bytes) => randomBytes(bytes).toString('base64url'),
     counter: (metric) => moduleCounter(registry, metric),
   };
+}
+
+interface Sources {
+  readonly store: Pick<Store, 'commit'>;
+  readonly replica: FollowedReplica;
+  readonly recompile: (kind: string, id: string) => void;
+  readonly others: Pick<OthersWrites, 'isCurrent' | 'catchUp'>;
+}
+
+/** Records that a module's runtime follows. Throws for kinds that the module does not declare. */
+function followedRecords(
+  module: Pick<Module, 'name' | 'recordKinds' | 'followedKinds'>,
+  { store, replica, recompile, others }: Sources,
+): FollowedRecords {
+  const own = new Set(module.recordKinds ?? []);
+  const known = new Set([...own, ...(module.followedKinds ?? [])]);
+  const declared = (kinds: ReadonlySet<string>, kind: string): string => {
+    if (kinds.has(kind)) return kind;
+    throw new Error(`the ${module.name} module does not declare the record kind ${kind}`);
+  };
+  return {
+    all: (kind) => replica.all(declared(known, kind)),
+    get: (kind, id) => replica.get(declared(known, kind), id),
+    onChange: (listener) =>
+      replica.onChange((changes) => {
+        const followed: RecordKey[] = [];
+        for (const change of changes) {
+          const { kind, id } = change.op === 'put' ? change.record : change.key;
+          if (known.has(kind)) followed.push({ kind, id });
+        }
+        if (followed.length > 0) listener(followed);
+      }, known),
+    write: async (puts, unchanged = []) => {
+      const committed = await store.commit({
+        expect: [
+          ...puts.map(({ kind, id, seen }) => ({ kind, id, revision: seen?.revision ?? ('absent' as const) })),
+          ...unchanged.map(({ kind, id, revision }) => ({ kind, id, revision })),
+        ],
+        puts: puts.map(({ kind, id, parent, doc }) => ({
+          kind: declared(own, kind),
+          id,
+          parent,
+          doc,
+          secrets: null,
+          uniqueKeys: [],
+          references: [],
+        })),
+      });
+      // The replica was behind: the caller looks again later.
+      if (!committed.ok) await replica.refresh();
+      return committed.ok;
+    },
+    remove: async (kind, id) => {
+      await store.commit({ deletes: [{ kind: declared(own, kind), id }] });
+    },
+    refresh: () => replica.refresh(),
+    catchUp: () => others.catchUp(),
+    isCurrent: () => others.isCurrent,
+    recompile,
+  };
+}
+
+/**
+ * A module's counter with one label. Counts are added up when metrics are collected: finding a value's series by its
+ * label costs half a microsecond, and modules count requests.
+ */
+function moduleCounter(
+  registry: Registry,
+  { name, help, label }: { readonly name: string; readonly help: string; readonly label: string },
+): (value: string) => void {
+  const counted = new Map<string, number>();
+  new Counter({
+    name,
+    help,
+    labelNames: [label],
+    registers: [registry],
+    collect() {
+      for (const [value, count] of counted) this.inc({ [label]: value }, count);
+      counted.clear();
+    },
+  });
+  return (value) => counted.set(value, (counted.get(value) ?? 0) + 1);
+}
+
+/** Records of the kinds that a module declares. Throws for every other kind: they belong to somebody else. */
+export function moduleRecords(
+  module: Pick<Module, 'name' | 'recordKinds'>,
+  store: Pick<Store, 'commit'>,
+  replica: FollowedReplica,
+): ModuleRecords {
+  const own = (kind: string): string => {
+    if (module.recordKinds?.includes(kind) === true) return kind;
+    throw new Error(`the ${module.name} module does not declare the record kind ${kind}`);
+  };
+  return {
+    list: (kind) =>
+      [...replica.all(own(kind))].map(({ id, doc, secrets }) => {
+        const [pointer, sealed] = Object.entries(secrets ?? {})[0] ?? ['/', '""'];
+        return { id, doc, secret: { field: pointer.slice(1), text: JSON.parse(sealed) as string } };
+      }),
+    add: (kind, { id, doc, secret }) =>
+      addSealedRecord(store, replica, {
+        kind: own(kind),
+        id,
+        doc,
+        field: `/${secret.field}`,
+        secret: secret.text,
+      }),
+    remove: async (kind, id) => {
+      await store.commit({ deletes: [{ kind: own(kind), id }] });
+    },
+  };
+}
+
+/** Memory of modules that all threads of the node share, by the name of the module. */
+export type NodeMemories = ReadonlyMap<string, SharedArrayBuffer>;
+
+/** The number of the thread that is no worker. */
+export const MAIN_THREAD = -1;
+
+/** Once per process. */
+export function createNodeMemories(modules: readonly Module[], settings: ModuleSettings): NodeMemories {
+  return new Map(
+    modules.flatMap((module): [string, SharedArrayBuffer][] =>
+      module.nodeMemory === undefined ? [] : [[module.name, module.nodeMemory.create(settingsOf(settings, module))]],
+    ),
+  );
+}
+
+/** A worker has ended. */
+export function releaseNodeMemories(modules: readonly Module[], memories: NodeMemories, thread: number): void {
+  for (const { name, nodeMemory } of modules) {
+    const memory = memories.get(name);
+    if (memory !== undefined) nodeMemory?.threadEnded?.(memory, thread);
+  }
+}
+
+function nodeMemoryOf({ name }: Pick<Module, 'name'>, memories: NodeMemories, thread: number): NodeMemory {
+  const memory = memories.get(name);
+  if (memory === undefined) throw new Error(`the ${name} module does not declare that it has memory of the node`);
+  return { memory, thread };
 }

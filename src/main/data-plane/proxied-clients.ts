@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import { Counter, type Registry } from 'prom-client';
 import type { Config } from '../../config/schema.ts';
-import { type ArrivalProblem, ArrivingClients } from '../../lib/net/proxy-protocol/arriving-clients.ts';
+import { type ArrivalProblem, ArrivingClients } from '../../lib/net/arriving-clients.ts';
 import type { DescriptorBudget } from '../../lib/process/descriptor-budget.ts';
 
 /** Names of listeners in metrics and log. `tcp`: the ports of tcp tunnels. */

@@ -1,8 +1,8 @@
 import { isIP } from 'node:net';
 import { backendOfRecordKind } from '../../backends/record-kinds.ts';
 import type { ForbiddenUpstream } from '../../checks/facts.ts';
+import { splitAddress } from '../../lib/net/host-name.ts';
 import { isLoopbackHost } from '../../lib/net/listen-address.ts';
-import { splitAddress } from '../../lib/net/split-address.ts';
 import type { Replica } from '../../replica/replica.ts';
 import type { KindOfId } from '../../snapshot/compile-backend.ts';
 import type { OwnAddresses } from '../../upstream/own-addresses.ts';

@@ -1,15 +1,21 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { Logger } from 'pino';
-import { atMost } from '../../lib/async/deadline.ts';
+import { atMost } from '../../lib/async/waiting.ts';
 import { reporting } from '../../lib/guarded-listeners.ts';
 import type { Store } from '../../store/store.ts';
 import { descriptorOf, type OpenSocket } from '../sockets/listening-sockets.ts';
 import { programVersion } from '../version.ts';
-import { Channel } from './channel.ts';
-import { CHANNEL_ENV, ChildChannel } from './child-channel.ts';
-import { handoverFailed } from './handover-failed.ts';
-import { HANDOVER_PROTOCOL, HANDOVER_VARIABLE, type NewToOld, type OfferedSocket } from './messages.ts';
+import {
+  CHANNEL_ENV,
+  Channel,
+  ChildChannel,
+  HANDOVER_PROTOCOL,
+  HANDOVER_VARIABLE,
+  handoverFailed,
+  type NewToOld,
+  type OfferedSocket,
+} from './channel.ts';
 
 /** What the old process can hand over. */
 export interface HandoverParts {

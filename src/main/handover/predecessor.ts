@@ -1,20 +1,57 @@
-import { realpathSync } from 'node:fs';
-import { atMost } from '../../lib/async/deadline.ts';
-import { until } from '../../lib/async/until.ts';
+import { closeSync, readdirSync, readlinkSync, realpathSync } from 'node:fs';
+import type { Logger } from 'pino';
+import { atMost, until } from '../../lib/async/waiting.ts';
 import { messageOf } from '../../lib/error-text.ts';
 import { reporting } from '../../lib/guarded-listeners.ts';
+import type { StoreSharing } from '../../store/store.ts';
 import { ListeningSockets } from '../sockets/listening-sockets.ts';
 import { programVersion } from '../version.ts';
-import { Channel, type ChannelEnd } from './channel.ts';
-import { CHANNEL_DESCRIPTOR } from './child-channel.ts';
-import { closeInheritedSockets } from './close-inherited-sockets.ts';
-import { handoverFailed } from './handover-failed.ts';
-import { HANDOVER_PROTOCOL, HANDOVER_VARIABLE, type OfferedStore, type OldToNew } from './messages.ts';
+import {
+  CHANNEL_DESCRIPTOR,
+  Channel,
+  type ChannelEnd,
+  HANDOVER_PROTOCOL,
+  HANDOVER_VARIABLE,
+  handoverFailed,
+  type OfferedStore,
+  type OldToNew,
+} from './channel.ts';
+
+const FOLDER = '/proc/self/fd';
+const STANDARD = [0, 1, 2];
+
+/**
+ * Closes the sockets that this process has inherited without being offered them. The runtime copies the descriptor of a
+ * connection that it hands to a worker without close-on-exec (Node 26.10). So a process that is started meanwhile has it
+ * too, and the client would never see the end of its connection. Call it before this process opens sockets of its own.
+ */
+function closeInheritedSockets(offered: readonly number[]): void {
+  const kept = new Set([...STANDARD, ...offered]);
+  for (const fd of descriptors()) if (!kept.has(fd) && isSocket(fd)) closeSync(fd);
+}
+
+/** None on a system that does not list them. */
+function descriptors(): readonly number[] {
+  try {
+    return readdirSync(FOLDER).map(Number);
+  } catch {
+    return [];
+  }
+}
+
+function isSocket(fd: number): boolean {
+  try {
+    return readlinkSync(`${FOLDER}/${fd}`).startsWith('socket:');
+  } catch {
+    // It was the one of the folder itself.
+    return false;
+  }
+}
 
 type Offer = Extract<OldToNew, { readonly t: 'offer' }>;
 
 /** What the new process does when the old one lets it. */
-export interface TakeOver {
+interface TakeOver {
   acceptAgents(): Promise<void>;
   /** How many of these tunnels are not online here. */
   missingTunnels(tunnels: readonly string[]): number;
@@ -115,5 +152,20 @@ function realPathOf(path: string): string {
     return realpathSync(path);
   } catch {
     return path;
+  }
+}
+
+/** Resolves when the process before this one has exited, and the store belongs to this one. Never rejects. */
+export async function ownedStore(
+  predecessor: Predecessor | null,
+  sharing: StoreSharing,
+  logger: Logger,
+): Promise<void> {
+  if (predecessor === null) return;
+  await predecessor.gone;
+  try {
+    await sharing.own();
+  } catch (err) {
+    logger.error({ err }, 'failed to take over the data directory');
   }
 }

@@ -6,7 +6,7 @@ import { EmailCodes } from '../../identity/email-codes.ts';
 import { identityPages } from '../../identity/pages/identity-pages.ts';
 import { Challenges } from '../../identity/passkeys/ceremony.ts';
 import type { Clock } from '../../lib/clock.ts';
-import { isStoreOutage } from '../../lib/store-outage.ts';
+import { isStoreOutage } from '../../lib/error-text.ts';
 import { createKsuidSource } from '../../lib/text/ksuid.ts';
 import { LoginAttempts, widestNetworkOf } from '../../modules/login/flow/login-attempts.ts';
 import type { Store } from '../../store/store.ts';

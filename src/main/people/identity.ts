@@ -3,31 +3,37 @@ import type { IdentityAddress } from '../../config/identity-settings.ts';
 import type { Config } from '../../config/schema.ts';
 import type { IdentityHost, IdentityPage, IdentitySessions, ProvedPeopleReader } from '../../identity/contracts.ts';
 import { IdentitySite } from '../../identity/identity-site.ts';
-import { accountClaims, accountOf, PASSKEY_KIND, passkeyOf, USER_ACCOUNT_KIND } from '../../identity/people-records.ts';
-import { AgentConsents, type IdentityClients } from '../../identity/provider/identity-clients.ts';
+import {
+  accountClaims,
+  accountOf,
+  OIDC_CLIENT_KIND,
+  PASSKEY_KIND,
+  passkeyOf,
+  USER_ACCOUNT_KIND,
+} from '../../identity/people-records.ts';
+import { AgentConsents, type IdentityClient, type IdentityClients } from '../../identity/provider/identity-clients.ts';
 import { CookieSignature, IDENTITY_KEY_KIND, IdentityKeys } from '../../identity/provider/identity-keys.ts';
 import { IdentityProvider } from '../../identity/provider/identity-provider.ts';
 import { LogoutDelivery } from '../../identity/provider/logout-delivery.ts';
 import { ProviderSessions } from '../../identity/provider/provider-sessions.ts';
-import { periodically } from '../../lib/async/periodically.ts';
-import { reportBug } from '../../lib/bug-report.ts';
+import { periodically } from '../../lib/async/waiting.ts';
 import type { Clock } from '../../lib/clock.ts';
+import { isStoreOutage } from '../../lib/error-text.ts';
+import { reportBug } from '../../lib/guarded-listeners.ts';
 import { createGuardedFetch } from '../../lib/http/guarded-fetch.ts';
 import { isLoopbackHost } from '../../lib/net/listen-address.ts';
-import { localhostLookup } from '../../lib/net/localhost-lookup.ts';
-import { isStoreOutage } from '../../lib/store-outage.ts';
-import { subjectIdentity } from '../../lib/text/subject-identity.ts';
+import { localhostLookup } from '../../lib/net/lookups.ts';
+import { subjectIdentity } from '../../lib/text/secrets.ts';
 import type { OwnIssuer } from '../../modules/contract/own-issuer.ts';
+import type { RecordReader } from '../../replica/record-table.ts';
 import type { Replica } from '../../replica/replica.ts';
+import { CONSOLE_SESSION_KIND, sessionOf } from '../../resources/console-session-record.ts';
 import { coversScopes } from '../../resources/operation.ts';
 import type { Snapshots } from '../../snapshot/snapshots.ts';
-import type { Store } from '../../store/store.ts';
-import { moduleRecords } from '../data-plane/module-records.ts';
+import type { Store, StoredRecord } from '../../store/store.ts';
+import { moduleRecords } from '../data-plane/module-runtimes.ts';
 import { createOwnIssuer, peopleIn } from '../data-plane/own-issuer.ts';
-import { ApplicationClients } from './application-clients.ts';
-import { CONSOLE_CLIENT, consoleClient } from './console-client.ts';
-import { identityScopes } from './console-roles.ts';
-import { endConsoleSessions } from './end-console-sessions.ts';
+import { CONSOLE_CLIENT, consoleClient, identityScopes } from './console-people.ts';
 import { RouteClients } from './route-clients.ts';
 
 export interface IdentityDependencies {
@@ -151,4 +157,75 @@ export async function openIdentity(
       await delivery.close();
     },
   };
+}
+
+const EVERYBODY = '*';
+
+interface ClientDoc {
+  readonly name: string;
+  readonly redirect_uris: readonly string[];
+  readonly post_logout_redirect_uris: readonly string[];
+  readonly backchannel_logout_uri: string;
+  readonly allow_groups: readonly string[];
+  readonly public: boolean;
+  readonly internal?: { readonly secret_hash?: string };
+}
+
+/** Other applications, as `/oidc_clients` has them. */
+export class ApplicationClients implements IdentityClients {
+  readonly #reader: Pick<RecordReader, 'get'>;
+
+  constructor(reader: Pick<RecordReader, 'get'>) {
+    this.#reader = reader;
+  }
+
+  find(clientId: string): IdentityClient | null {
+    const record = this.#reader.get(OIDC_CLIENT_KIND, clientId);
+    return record === undefined ? null : clientOf(record);
+  }
+}
+
+function clientOf({ id, doc }: StoredRecord): IdentityClient | null {
+  const { name, public: isPublic, internal, ...client } = doc as unknown as ClientDoc;
+  const secret = internal?.secret_hash;
+  // A secret that is missing is no public client.
+  if ((!isPublic && secret === undefined) || client.redirect_uris.length === 0) return null;
+  return {
+    name,
+    metadata: {
+      client_id: id,
+      client_name: name,
+      redirect_uris: [...client.redirect_uris],
+      post_logout_redirect_uris: [...client.post_logout_redirect_uris],
+      grant_types: ['authorization_code', 'refresh_token'],
+      response_types: ['code'],
+      ...(isPublic ? { token_endpoint_auth_method: 'none' as const } : { client_secret: secret }),
+    },
+    admits: (groups) =>
+      client.allow_groups.includes(EVERYBODY) || client.allow_groups.some((group) => groups.includes(group)),
+    backChannelLogoutUri: client.backchannel_logout_uri === '' ? null : client.backchannel_logout_uri,
+    agent: null,
+  };
+}
+
+interface Ports {
+  readonly issuer: string;
+  readonly config: Pick<Config, 'console_oidc_client_id'>;
+  readonly replica: Pick<Replica, 'all'>;
+  readonly store: Pick<Store, 'commit'>;
+}
+
+/** Ends what the console opened with a session at the identity host. `clientId`: see `IdentityProviderOptions`. */
+export async function endConsoleSessions(
+  providerSessionId: string,
+  clientId: string | null,
+  { issuer, config, replica, store }: Ports,
+): Promise<void> {
+  if (clientId !== null && clientId !== (config.console_oidc_client_id ?? CONSOLE_CLIENT)) return;
+  const opened = [...replica.all(CONSOLE_SESSION_KIND)].filter((record) => {
+    const { who } = sessionOf(record);
+    return who.kind === 'person' && who.issuer === issuer && who.providerSessionId === providerSessionId;
+  });
+  // One by one: another node may have deleted some.
+  for (const { kind, id } of opened) await store.commit({ deletes: [{ kind, id }] });
 }

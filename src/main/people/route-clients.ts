@@ -1,6 +1,6 @@
 import type { IdentityClient, IdentityClients, PublishingAgent } from '../../identity/provider/identity-clients.ts';
 import type { JsonObject } from '../../lib/json.ts';
-import { hashToken } from '../../lib/text/token-hash.ts';
+import { hashToken } from '../../lib/text/secrets.ts';
 import { CALLBACK_PATH } from '../../modules/login/flow/login-flow.ts';
 import { LOGGED_OUT_PATH } from '../../modules/login/flow/logout.ts';
 import { moduleRecordKey } from '../../modules/module-config.ts';

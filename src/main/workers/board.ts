@@ -1,4 +1,5 @@
-import { threadsNowMs } from '../../lib/process/threads-now.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { threadsNowMs } from '../../lib/process/shared-memory.ts';
 
 /**
  * Figures that the main thread keeps up to date for all workers, in shared memory. A worker reads them for each request,
@@ -13,7 +14,7 @@ const FIGURES = 4;
 /** The main thread has stopped for so long that what it said is no longer known to be true. */
 const STALE_AFTER_MS = 500;
 
-export interface BoardFigures {
+interface BoardFigures {
   /** How long the right to serve names of agents certainly lasts. */
   readonly rightLeftMs: number;
   readonly isCurrent: boolean;
@@ -56,4 +57,18 @@ export class Board {
   get #isStale(): boolean {
     return threadsNowMs() - (this.#figures[PUBLISHED_AT] ?? 0) > STALE_AFTER_MS;
   }
+}
+
+/** The clock of the installation, in a thread that only knows how far it is from the clock of the machine. */
+export function sharedClock(sharedOffset: SharedArrayBuffer): Clock {
+  const offset = new Float64Array(sharedOffset);
+  return { nowMs: () => Date.now() + (offset[0] ?? 0), sharedOffset };
+}
+
+export function newClockOffset(): SharedArrayBuffer {
+  return new SharedArrayBuffer(Float64Array.BYTES_PER_ELEMENT);
+}
+
+export function publishOffset(clock: Clock, sharedOffset: SharedArrayBuffer): void {
+  new Float64Array(sharedOffset)[0] = clock.nowMs() - Date.now();
 }

@@ -1,18 +1,72 @@
 import type { Socket } from 'node:net';
+import { availableParallelism } from 'node:os';
 import type { Registry } from 'prom-client';
+import type { Config } from '../../config/schema.ts';
 import type { EdgeDrainOptions } from '../../edge/drain-edge.ts';
-import { SliceLane, TimeSlice } from '../../lib/async/slice-lane.ts';
+import { SliceLane, TimeSlice } from '../../lib/async/slices.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import type { LoginRecord, SeenQuestion } from '../../modules/contract/login-store.ts';
 import { type Change, revisionOf, type StoredRecord } from '../../store/store.ts';
-import { latestOfEach } from './latest-of-each.ts';
-import { LOOK_EVERY_MS, Silences } from './silences.ts';
-import { UnservedChanges } from './unserved-changes.ts';
-import { WorkerMetrics } from './worker-metrics.ts';
 import type { HandedListenerName, MainMethods, WorkerMethods } from './worker-protocol.ts';
-import { type StartedWith, WorkerThread } from './worker-thread.ts';
+import { LOOK_EVERY_MS, Silences, type StartedWith, WorkerMetrics, WorkerThread } from './worker-thread.ts';
 
-export interface EdgeWorkersOptions {
+/** Each login once, as the thread with its last version knows it, with the last use that any thread has seen. */
+export function latestOfEach(records: readonly LoginRecord[]): readonly LoginRecord[] {
+  const latest = new Map<string, LoginRecord>();
+  for (const record of records) {
+    const other = latest.get(record.id);
+    const [newer, older] = other !== undefined && other.version > record.version ? [other, record] : [record, other];
+    latest.set(record.id, { ...newer, lastActiveMs: Math.max(newer.lastActiveMs, older?.lastActiveMs ?? 0) });
+  }
+  return [...latest.values()];
+}
+
+interface Unserved<Worker> {
+  readonly revisions: ReadonlySet<number>;
+  readonly workers: Set<Worker>;
+  readonly done: PromiseWithResolvers<void>;
+}
+
+function untilServed(waiting: readonly { readonly done: PromiseWithResolvers<void> }[]): Promise<void> | null {
+  return waiting.length === 0 ? null : Promise.all(waiting.map(({ done }) => done.promise)).then(() => {});
+}
+
+/** Changes that were shown to workers, until all of these serve them or have ended. Small ones overtake large ones. */
+export class UnservedChanges<Worker> {
+  readonly #byNumber = new Map<number, Unserved<Worker>>();
+  #last = 0;
+
+  /** Returns the number under which workers answer. */
+  add(revisions: ReadonlySet<number>, workers: Iterable<Worker>): number {
+    this.#last += 1;
+    const unserved = { revisions, workers: new Set(workers), done: Promise.withResolvers<void>() };
+    if (unserved.workers.size > 0) this.#byNumber.set(this.#last, unserved);
+    return this.#last;
+  }
+
+  served(worker: Worker, number: number): void {
+    const unserved = this.#byNumber.get(number);
+    if (unserved?.workers.delete(worker) !== true || unserved.workers.size > 0) return;
+    this.#byNumber.delete(number);
+    unserved.done.resolve();
+  }
+
+  ended(worker: Worker): void {
+    for (const number of [...this.#byNumber.keys()]) this.served(worker, number);
+  }
+
+  /** Resolves when the changes of a revision are served; null: they are. */
+  of(revision: number): Promise<void> | null {
+    return untilServed([...this.#byNumber.values()].filter(({ revisions }) => revisions.has(revision)));
+  }
+
+  /** Resolves when all that were added until now are served; null: they are. */
+  all(): Promise<void> | null {
+    return untilServed([...this.#byNumber.values()]);
+  }
+}
+
+interface EdgeWorkersOptions {
   readonly count: number;
   /** What the next worker knows when it starts. */
   readonly startOf: (index: number) => StartedWith;
@@ -332,4 +386,11 @@ export class EdgeWorkers {
 async function answersOf<Answer>(calls: readonly Promise<Answer>[]): Promise<Answer[]> {
   const answers = await Promise.allSettled(calls);
   return answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []));
+}
+
+const MAX_AUTO = 8;
+
+/** How many threads serve visitors; 1: that of the server alone. */
+export function workersOf({ workers }: Pick<Config, 'workers'>): number {
+  return workers === 'auto' ? Math.min(availableParallelism(), MAX_AUTO) : workers;
 }

@@ -1,12 +1,23 @@
 import { randomBytes } from 'node:crypto';
-import type { Socket } from 'node:net';
+import { createServer, type Server, type Socket } from 'node:net';
 import type { Config } from '../../config/schema.ts';
 import type { Catalog } from '../../documents/catalog.ts';
+import type { EdgeListener, EdgeListenerOptions } from '../../edge/listeners/edge-listener.ts';
 import type { PublicPorts } from '../../edge/tunnels/endpoint-publisher.ts';
 import { createTunnelTraffic } from '../../edge/tunnels/tunnel-traffic.ts';
 import type { Clock } from '../../lib/clock.ts';
+import {
+  closing,
+  ignoreErrors,
+  type ListenerOwner,
+  listen,
+  listenPer,
+  reporting,
+} from '../../lib/guarded-listeners.ts';
 import type { WholeAnswer, WholeRequest } from '../../lib/http/whole-request.ts';
-import { SharedTally } from '../../lib/process/shared-tally.ts';
+import { LruMap } from '../../lib/lru-map.ts';
+import type { ListenAddress, ListenAddresses } from '../../lib/net/listen-address.ts';
+import { SharedTally } from '../../lib/process/shared-memory.ts';
 import { createKsuidSource } from '../../lib/text/ksuid.ts';
 import type { ModuleNetwork } from '../../modules/contract/keeps-state.ts';
 import type { LoginRecords } from '../../modules/contract/login-store.ts';
@@ -17,6 +28,7 @@ import { answerAboutIssuer } from '../../modules/login/provider/asked-issuers.ts
 import { fetchedIssuers, type IssuerSources, keptIssuers } from '../../modules/login/provider/providers.ts';
 import { settingsOf } from '../../modules/module-settings.ts';
 import type { DirectoryListener } from '../../nodes/directory/tunnel-directory.ts';
+import type { InternalCa, Leaf, LeafRequest } from '../../pki/internal-ca.ts';
 import type { Replica } from '../../replica/replica.ts';
 import type { OwnHost } from '../../snapshot/edge-snapshot.ts';
 import { newProblems } from '../../snapshot/problems.ts';
@@ -25,24 +37,17 @@ import { readKeys } from '../../store/secret-key.ts';
 import type { StoredRecord } from '../../store/store.ts';
 import { EdgeMetrics } from '../../telemetry/metrics/edge-metrics.ts';
 import { upstreamGuard } from '../../upstream/upstream-guard.ts';
-import { edgeSettings } from '../data-plane/edge-settings.ts';
-import { followLists } from '../data-plane/follow-lists.ts';
-import { moduleNetwork } from '../data-plane/module-runtimes.ts';
-import { releaseNodeMemories } from '../data-plane/node-memories.ts';
-import { type EdgeDependencies, type OpenedEdge, openersOf, tunnelSocketsOf } from '../edge.ts';
-import { StartGate } from '../sockets/start-gate.ts';
-import { attemptsOfWorker } from './attempts-of-worker.ts';
-import { Board, newBoard } from './board.ts';
+import { edgeSettings, followLists } from '../data-plane/assemble-edge.ts';
+import { moduleNetwork, releaseNodeMemories } from '../data-plane/module-runtimes.ts';
+import { type EdgeDependencies, type OpenedEdge, openersOf, StartGate, tunnelSocketsOf } from '../edge.ts';
+import { Board, newBoard, newClockOffset, publishOffset } from './board.ts';
 import { EdgeWorkers } from './edge-workers.ts';
-import { openHandingListener } from './handing-listener.ts';
-import { LeavesOnce } from './leaves.ts';
 import { LinkedWorkers } from './linked-workers.ts';
-import { newClockOffset, publishOffset } from './shared-clock.ts';
 import { WorkerAgents } from './worker-agents.ts';
 import { WorkerEndpoints } from './worker-endpoints.ts';
-import type { EdgeListenerName } from './worker-protocol.ts';
+import { attemptsOfWorker, type EdgeListenerName } from './worker-protocol.ts';
 
-export interface WorkersDependencies extends EdgeDependencies {
+interface WorkersDependencies extends EdgeDependencies {
   readonly replica: Replica;
   readonly catalog: Catalog;
   readonly node: string;
@@ -300,4 +305,64 @@ function followLogins(logins: LoginRecords, workers: EdgeWorkers): readonly (() 
     // One that does not answer is replaced by one that starts with the new state.
     logins.onReset(() => workers.callAll('loginsReset')),
   ];
+}
+
+interface HandingListenerOptions extends Pick<EdgeListenerOptions, 'open' | 'onProblem'> {
+  readonly onSocket: (socket: Socket) => void;
+}
+
+/** Accepts connections for other threads. Nothing is read from them: a socket that was read from stays in its thread. */
+async function openHandingListener({
+  open,
+  onSocket,
+  onProblem,
+}: HandingListenerOptions): Promise<Pick<EdgeListener, 'addresses'> & { close(): Promise<void> }> {
+  const servers: Server[] = [];
+  const addresses: ListenAddress[] = [];
+  const close = async (): Promise<void> => {
+    await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
+  };
+  try {
+    for (const openServer of open) {
+      const server = createServer({ noDelay: true, pauseOnConnect: true });
+      const ownerOf = (socket: Socket): ListenerOwner => closing(socket, 'edge listener');
+      listenPer(server, 'connection', ownerOf, (socket: Socket) => onSocket(ignoreErrors(socket)));
+      addresses.push(await openServer(server));
+      servers.push(server);
+      listen(server, 'error', reporting('edge listener'), (error: Error) => onProblem(error));
+    }
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  return { addresses: addresses as readonly ListenAddress[] as ListenAddresses, close };
+}
+
+const MAX_LEAVES = 10_000;
+/** A worker asks for the next one this long before the end: it must not get the same again. */
+const RENEW_BEFORE_MS = 31 * 24 * 60 * 60 * 1000;
+
+/** Leaves of the internal CA, the same for all workers. */
+class LeavesOnce {
+  readonly #ca: Pick<InternalCa, 'mintLeaf'>;
+  readonly #clock: Clock;
+  readonly #leaves = new LruMap<string, Promise<Leaf>>(MAX_LEAVES);
+
+  constructor(ca: Pick<InternalCa, 'mintLeaf'>, clock: Clock) {
+    this.#ca = ca;
+    this.#clock = clock;
+  }
+
+  async get(request: LeafRequest): Promise<Leaf> {
+    const key = JSON.stringify(request);
+    const known = this.#leaves.get(key);
+    const leaf = await known?.catch(() => undefined);
+    if (leaf !== undefined && leaf.notAfterMs - this.#clock.nowMs() > RENEW_BEFORE_MS) return leaf;
+    // Another worker may have asked in the meantime.
+    const current = this.#leaves.get(key);
+    if (current !== undefined && current !== known) return current;
+    const minted = this.#ca.mintLeaf(request);
+    this.#leaves.set(key, minted);
+    return minted;
+  }
 }

@@ -7,6 +7,7 @@ import type { NewEndpoint, Publication } from '../../edge/tunnels/endpoints.ts';
 import type { WholeAnswer, WholeRequest } from '../../lib/http/whole-request.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import type { ListNews } from '../../lists/known-lists.ts';
+import type { AttemptBudgets, BegunAttempt, SpendableState } from '../../modules/contract/attempt-budgets.ts';
 import type {
   LoginChange,
   LoginRecord,
@@ -14,17 +15,17 @@ import type {
   ReplacedKey,
   SeenQuestion,
 } from '../../modules/contract/login-store.ts';
+import type { Attempt, Callback, TooManyAttempts } from '../../modules/login/flow/login-attempts.ts';
+import type { PasswordClaim, PasswordVerdict } from '../../modules/login/password-checks.ts';
 import type { IssuerAnswer, IssuerQuestion } from '../../modules/login/provider/asked-issuers.ts';
 import type { Leaf, LeafRequest } from '../../pki/internal-ca.ts';
 import type { Change, CommitResult, StoredRecord, WriteSet } from '../../store/store.ts';
-import type { RawConnectionFacts } from '../../telemetry/facts/raw-connection-facts.ts';
-import type { RequestFacts } from '../../telemetry/facts/request-facts.ts';
 import type { BackendCounts } from '../../telemetry/metrics/backend-traffic.ts';
 import type { RecordedRequest } from '../../telemetry/requests/recorded-request.ts';
+import type { RawConnectionFacts, RequestFacts } from '../../telemetry/traffic-facts.ts';
+import type { AgentMessage, GatewayMessage } from '../../tunnel/messages.ts';
 import type { OwnAddressList } from '../../upstream/own-addresses.ts';
-import type { NodeMemories } from '../data-plane/node-memories.ts';
-import type { AgentOrder, AgentReports, AgentTls } from './agent-orders.ts';
-import type { AttemptMethods } from './attempts-of-worker.ts';
+import type { NodeMemories } from '../data-plane/module-runtimes.ts';
 
 /** What a worker knows when its thread starts. */
 export interface WorkerStart {
@@ -149,4 +150,82 @@ export interface MainMethods extends AttemptMethods, AgentReports {
   watched(requests: readonly RecordedRequest[]): void;
   /** A request for the host of Postern's own OpenID provider. */
   serveOwnHost(request: WholeRequest): Promise<WholeAnswer>;
+}
+
+/** What the main thread asks a worker to do with the connection of an agent. */
+export type AgentOrder =
+  | { readonly do: 'greeted' | 'close' | 'drain' | 'sendAway' | 'retire' }
+  | { readonly do: 'send'; readonly message: GatewayMessage }
+  | { readonly do: 'refuse'; readonly code: string; readonly message: string; readonly retry: boolean }
+  | { readonly do: 'fail'; readonly reason: string }
+  | { readonly do: 'belong'; readonly sessionId: string; readonly isHome: boolean };
+
+/** How workers shake hands with agents. */
+export interface AgentTls {
+  readonly cert: string;
+  readonly key: string;
+  /** Names for which a certificate from an ACME server comes first. */
+  readonly managedNames: readonly string[];
+}
+
+/** What a worker says about connections of agents that it has. Each has a number. */
+export interface AgentReports {
+  /** TLS is established. */
+  agentArrived(number: number, remoteAddress: string): void;
+  agentSaid(number: number, message: AgentMessage): void;
+  /** `reason` is null when the agent left cleanly. */
+  agentClosed(number: number, reason: string | null): void;
+  /** Streams in progress, once the connection drains. */
+  agentActive(number: number, active: number): void;
+}
+
+/** An attempt on its way to a worker: its number. */
+type NumberedAttempt = number | TooManyAttempts | null;
+
+type AttemptOutcome = keyof Attempt;
+
+/** What a worker asks the main thread about attempts. */
+interface AttemptMethods {
+  redeem(callback: Callback, state: SpendableState): Promise<NumberedAttempt>;
+  guess(callback: Callback): Promise<NumberedAttempt>;
+  checkPassword(claim: PasswordClaim): Promise<PasswordVerdict>;
+  endAttempt(number: number, outcome: AttemptOutcome): void;
+}
+
+/** For one worker. If it ends, the attempts that it has begun stay taken, as if they had failed. */
+export function attemptsOfWorker(budgets: AttemptBudgets): AttemptMethods {
+  const begun = new Map<number, Attempt>();
+  let last = 0;
+  const numbered = (attempt: BegunAttempt | null): NumberedAttempt => {
+    if (attempt === null || 'limit' in attempt) return attempt;
+    last += 1;
+    begun.set(last, attempt);
+    return last;
+  };
+  return {
+    redeem: async (callback, state) => numbered(await budgets.redeem(callback, state)),
+    guess: async (callback) => numbered(await budgets.guess(callback)),
+    checkPassword: async (claim) => budgets.checkPassword(claim),
+    endAttempt: (number, outcome) => {
+      begun.get(number)?.[outcome]();
+      begun.delete(number);
+    },
+  };
+}
+
+/** The budgets of the main thread, for a worker. */
+export function remoteBudgets(main: AttemptMethods): AttemptBudgets {
+  const attemptOf = (begun: NumberedAttempt): BegunAttempt | null => {
+    if (typeof begun !== 'number') return begun;
+    return {
+      succeeded: () => main.endAttempt(begun, 'succeeded'),
+      failed: () => main.endAttempt(begun, 'failed'),
+      unused: () => main.endAttempt(begun, 'unused'),
+    };
+  };
+  return {
+    redeem: async (callback, state) => attemptOf(await main.redeem(callback, state)),
+    guess: async (callback) => attemptOf(await main.guess(callback)) as BegunAttempt,
+    checkPassword: (claim) => main.checkPassword(claim),
+  };
 }

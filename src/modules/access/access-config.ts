@@ -1,9 +1,7 @@
 import Type from 'typebox';
-import { reference } from '../../lib/schema/annotations.ts';
+import { mapOf, reference } from '../../lib/schema/annotations.ts';
 import { type FieldProblem, pointerTo } from '../../lib/schema/field-problem.ts';
-import { mapOf } from '../../lib/schema/map-of.ts';
-import { isAddressClaim } from '../../lib/text/address-claims.ts';
-import { domainName, emailAddress } from '../../lib/text/email-address.ts';
+import { domainName, emailAddress, isAddressClaim } from '../../lib/text/email-address.ts';
 import { type CheckContext, enabledField } from '../contract/module.ts';
 import type { AskedClaims } from '../contract/prepare.ts';
 import { checkIssuer } from '../login/issuer-problem.ts';

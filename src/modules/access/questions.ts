@@ -1,9 +1,8 @@
 import Type from 'typebox';
 import { rfc3339 } from '../../lib/clock.ts';
 import type { JsonObject } from '../../lib/json.ts';
-import { reference, refSchema } from '../../lib/schema/annotations.ts';
+import { mapOf, reference, refSchema } from '../../lib/schema/annotations.ts';
 import { bodyProblem } from '../../lib/schema/decode-body.ts';
-import { mapOf } from '../../lib/schema/map-of.ts';
 import type { Identity } from '../contract/decides.ts';
 import type { LoginSession } from '../contract/login-store.ts';
 import type { Asked, ModuleQuestion, QuestionPorts, QuestionResult } from '../contract/module.ts';

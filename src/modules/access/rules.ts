@@ -1,6 +1,5 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
-import { isAddressClaim } from '../../lib/text/address-claims.ts';
-import { type EmailAddress, emailAddress } from '../../lib/text/email-address.ts';
+import { type EmailAddress, emailAddress, isAddressClaim } from '../../lib/text/email-address.ts';
 import type { Identity } from '../contract/decides.ts';
 import {
   type AllowRule,

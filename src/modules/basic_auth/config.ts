@@ -1,7 +1,7 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import type { Static } from 'typebox';
 import Type from 'typebox';
-import { MissingPart } from '../../lib/async/missing-part.ts';
+import { MissingPart } from '../../lib/load-part.ts';
 import { LruMap } from '../../lib/lru-map.ts';
 import { MAX_PASSWORD, MIN_PASSWORD } from '../../lib/net/field-rules.ts';
 import { secret } from '../../lib/schema/annotations.ts';

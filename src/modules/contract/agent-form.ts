@@ -1,6 +1,6 @@
 import type { TObject } from 'typebox';
 import type { JsonObject } from '../../lib/json.ts';
-import type { BareUnit } from '../../lib/text/duration.ts';
+import type { BareUnit } from '../../lib/text/time.ts';
 
 export type AgentProtocol = 'https' | 'http' | 'tcp' | 'tls';
 

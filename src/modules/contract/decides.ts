@@ -1,6 +1,6 @@
 import type { X509Certificate } from 'node:crypto';
 import type { ErrorCode, ErrorRows } from '../../lib/errors.ts';
-import type { HeaderList } from '../../lib/http/header-list.ts';
+import type { HeaderList } from '../../lib/http/header-values.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import type { LoginSession } from './login-store.ts';
 

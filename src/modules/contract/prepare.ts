@@ -1,7 +1,7 @@
 import type { TObject, TProperties } from 'typebox';
 import type { ErrorCode } from '../../lib/errors.ts';
 import type { JsonObject } from '../../lib/json.ts';
-import type { AddressTable } from '../../lib/net/address-list/address-table.ts';
+import type { AddressTable } from '../../lib/net/address-table.ts';
 import type { TlsPolicy } from './decides.ts';
 import type { ModuleRuntime } from './keeps-state.ts';
 import type { PreparedModule } from './prepared-module.ts';

@@ -1,5 +1,4 @@
-import type { HeaderList } from '../../lib/http/header-list.ts';
-import { HOP_BY_HOP } from '../../lib/http/hop-by-hop.ts';
+import { type HeaderList, HOP_BY_HOP } from '../../lib/http/header-values.ts';
 import { bodyProblem } from '../../lib/schema/decode-body.ts';
 import type { FieldProblem } from '../../lib/schema/field-problem.ts';
 import type { SharedPorts, SharedRuntime, SharedState } from '../contract/keeps-state.ts';

@@ -1,5 +1,5 @@
 import { cookieValues } from '../../lib/http/cookie-header.ts';
-import { firstValue } from '../../lib/http/header-list.ts';
+import { firstValue } from '../../lib/http/header-values.ts';
 import type { JsonValue } from '../../lib/json.ts';
 import type { ClientCertificate, TrafficRequest } from '../contract/decides.ts';
 import type { PreparePorts } from '../contract/prepare.ts';

@@ -1,7 +1,7 @@
 import type { Static } from 'typebox';
 import Type from 'typebox';
 import type { JsonObject } from '../../lib/json.ts';
-import { type AddressWords, addressWords } from '../../lib/net/address-list/address-words.ts';
+import { type AddressWords, addressWords } from '../../lib/net/address-table.ts';
 import { idString, reference } from '../../lib/schema/annotations.ts';
 import { bodyProblem } from '../../lib/schema/decode-body.ts';
 import type { FieldProblem } from '../../lib/schema/field-problem.ts';

@@ -1,6 +1,5 @@
 import { isAbsolute } from 'node:path';
-import { declared } from '../../lib/settings/setting.ts';
-import { cidrList, hinted, text } from '../../lib/settings/setting-kinds.ts';
+import { cidrList, declared, hinted, text } from '../../lib/settings/setting.ts';
 
 const path = hinted(
   'PATH|off',

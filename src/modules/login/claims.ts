@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../lib/json.ts';
-import { isEmailVerified } from '../../lib/text/verified-email.ts';
+import { isEmailVerified } from '../../lib/text/email-address.ts';
 import type { Identity } from '../contract/decides.ts';
 
 const MAX_TEXT = 320;

@@ -1,5 +1,5 @@
-import { bearerCredentials } from '../../lib/http/bearer-credentials.ts';
 import { cookieValues } from '../../lib/http/cookie-header.ts';
+import { bearerCredentials } from '../../lib/http/header-values.ts';
 import {
   type AssumedPerson,
   type Identity,

@@ -1,4 +1,4 @@
-import { isStoreOutage } from '../../lib/store-outage.ts';
+import { isStoreOutage } from '../../lib/error-text.ts';
 import type { AttemptBudgets } from '../contract/attempt-budgets.ts';
 import type { Refusal, TrafficRequest } from '../contract/decides.ts';
 import type { ModuleLog, SharedPorts, SharedState } from '../contract/keeps-state.ts';

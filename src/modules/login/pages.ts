@@ -1,4 +1,4 @@
-import type { HeaderList } from '../../lib/http/header-list.ts';
+import type { HeaderList } from '../../lib/http/header-values.ts';
 import { escapedHtml, linkButton, PAGE_STYLE_SOURCE, plainPage, sourceHash } from '../../lib/http/plain-page.ts';
 import type { OwnAnswer } from '../contract/prepared-module.ts';
 

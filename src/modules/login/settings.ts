@@ -1,5 +1,13 @@
-import { declared, type SettingValues } from '../../lib/settings/setting.ts';
-import { cidrList, duration, hinted, hostList, integer, textList } from '../../lib/settings/setting-kinds.ts';
+import {
+  cidrList,
+  declared,
+  duration,
+  hinted,
+  hostList,
+  integer,
+  type SettingValues,
+  textList,
+} from '../../lib/settings/setting.ts';
 
 const issuerList = textList('OpenID issuers, such as https://accounts.example.com', (value) => {
   return URL.canParse(value) && /^https?:$/.test(new URL(value).protocol);

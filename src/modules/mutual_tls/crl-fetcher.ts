@@ -1,12 +1,10 @@
 import type { X509Certificate } from 'node:crypto';
 import { FetchProblem } from '../../lib/http/fetch-problem.ts';
 import type { GuardedFetch } from '../../lib/http/guarded-fetch.ts';
-import { publicAddressGuard } from '../../lib/net/public-address-guard.ts';
-import { fieldsOf } from '../../lib/pki/revocation-list/certificate-fields.ts';
-import { ListProblem } from '../../lib/pki/revocation-list/list-problem.ts';
-import { isSignedByLater, isSupported } from '../../lib/pki/revocation-list/list-signature.ts';
-import { listsInBytes } from '../../lib/pki/revocation-list/read-lists.ts';
-import { type RevocationList, stateOf } from '../../lib/pki/revocation-list/revocation-list.ts';
+import { publicAddressGuard } from '../../lib/net/cidr.ts';
+import { fieldsOf, ListProblem } from '../../lib/pki/certificate-extensions.ts';
+import { listsInBytes } from '../../lib/pki/read-revocation-lists.ts';
+import { isSignedByLater, isSupported, type RevocationList, stateOf } from '../../lib/pki/revocation-list.ts';
 import {
   authorityCertificate,
   CRL_FETCH_KIND,

@@ -1,6 +1,5 @@
-import { KeyedMutex } from '../../lib/async/keyed-mutex.ts';
-import { isSignedByLater } from '../../lib/pki/revocation-list/list-signature.ts';
-import { type RevocationList, stateOf } from '../../lib/pki/revocation-list/revocation-list.ts';
+import { KeyedMutex } from '../../lib/async/turns.ts';
+import { isSignedByLater, type RevocationList, stateOf } from '../../lib/pki/revocation-list.ts';
 import {
   authorityCertificate,
   CRL_FETCH_KIND,

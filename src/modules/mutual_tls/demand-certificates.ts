@@ -1,5 +1,4 @@
-import type { HeaderList } from '../../lib/http/header-list.ts';
-import { headerText } from '../../lib/http/header-text.ts';
+import { type HeaderList, headerText } from '../../lib/http/header-values.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import {
   authorityCertificate,

@@ -1,6 +1,6 @@
 import { hash, type X509Certificate } from 'node:crypto';
-import { fieldsOf } from '../../lib/pki/revocation-list/certificate-fields.ts';
-import { isNewer, type RevocationList, stateOf } from '../../lib/pki/revocation-list/revocation-list.ts';
+import { fieldsOf } from '../../lib/pki/certificate-extensions.ts';
+import { isNewer, type RevocationList, stateOf } from '../../lib/pki/revocation-list.ts';
 import { type CrlMode, hasIssuerName, isIssuedBy } from '../../revocation/authority-crl.ts';
 import type {
   ClientCertificate,

@@ -1,5 +1,4 @@
-import { declared, type SettingValues } from '../../lib/settings/setting.ts';
-import { cidrList, duration } from '../../lib/settings/setting-kinds.ts';
+import { cidrList, declared, duration, type SettingValues } from '../../lib/settings/setting.ts';
 
 /** Settings for revocation lists on the whole server. */
 export const mutualTlsSettings = {

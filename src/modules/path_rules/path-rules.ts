@@ -1,11 +1,8 @@
 import type { TProperties } from 'typebox';
 import Type from 'typebox';
-import { isAuthority } from '../../lib/http/is-authority.ts';
-import { matchKey } from '../../lib/http/match-key.ts';
-import { isVisibleAscii, pathProblem } from '../../lib/http/path-problem.ts';
+import { isAuthority, isVisibleAscii, matchKey, pathProblem } from '../../lib/http/urls.ts';
 import type { FieldProblem } from '../../lib/schema/field-problem.ts';
-import { compilePattern } from '../../lib/text/linear-pattern.ts';
-import { areTooLargeTogether, isTooLarge, maxTextLength } from '../../lib/text/pattern-budget.ts';
+import { areTooLargeTogether, compilePattern, isTooLarge, maxTextLength } from '../../lib/text/linear-pattern.ts';
 
 /** Texts, and numbers of groups between them. */
 type Template = readonly (string | number)[];

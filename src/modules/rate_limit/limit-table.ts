@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { ThreadLock } from '../../lib/process/thread-lock.ts';
-import { threadsNowMs } from '../../lib/process/threads-now.ts';
+import { ThreadLock, threadsNowMs } from '../../lib/process/shared-memory.ts';
 import { keyedHash } from '../../lib/text/keyed-hash.ts';
 import type { NodeMemory } from '../contract/keeps-state.ts';
 

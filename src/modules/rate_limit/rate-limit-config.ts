@@ -1,7 +1,7 @@
 import type { Static } from 'typebox';
 import Type from 'typebox';
 import { isToken } from '../../lib/http1/header-names.ts';
-import { ownerOf } from '../../lib/net/address-owner.ts';
+import { ownerOf } from '../../lib/net/shared-places.ts';
 import { bodyProblem } from '../../lib/schema/decode-body.ts';
 import type { FieldProblem } from '../../lib/schema/field-problem.ts';
 import type { Identity, TrafficRequest } from '../contract/decides.ts';

@@ -1,5 +1,4 @@
-import { declared, type SettingValues } from '../../lib/settings/setting.ts';
-import { integer } from '../../lib/settings/setting-kinds.ts';
+import { declared, integer, type SettingValues } from '../../lib/settings/setting.ts';
 
 /** Settings for rate limits on the whole server. */
 export const rateLimitSettings = {

@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { matchKey } from '../../lib/http/match-key.ts';
+import { matchKey } from '../../lib/http/urls.ts';
 import { withoutRootDot } from '../../lib/net/host-name.ts';
 import type { FieldProblem } from '../../lib/schema/field-problem.ts';
 import { loadPatternEngine } from '../../lib/text/linear-pattern.ts';

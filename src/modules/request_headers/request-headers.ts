@@ -1,5 +1,5 @@
-import { type HeaderList, valuesOf } from '../../lib/http/header-list.ts';
-import { isAuthority } from '../../lib/http/is-authority.ts';
+import { type HeaderList, valuesOf } from '../../lib/http/header-values.ts';
+import { isAuthority } from '../../lib/http/urls.ts';
 import type { TrafficRequest } from '../contract/decides.ts';
 import { defineModule } from '../contract/module.ts';
 import type { PreparePorts } from '../contract/prepare.ts';

@@ -1,5 +1,5 @@
 import { withoutMarked } from '../../lib/http/cookie-header.ts';
-import type { HeaderList } from '../../lib/http/header-list.ts';
+import type { HeaderList } from '../../lib/http/header-values.ts';
 import type { TrafficRequest } from '../contract/decides.ts';
 import { defineModule } from '../contract/module.ts';
 import type { PreparePorts } from '../contract/prepare.ts';

@@ -2,8 +2,14 @@ import type { Static } from 'typebox';
 import Type from 'typebox';
 import { bodyProblem } from '../../lib/schema/decode-body.ts';
 import type { FieldProblem } from '../../lib/schema/field-problem.ts';
-import { compilePattern, type LinearPattern, loadPatternEngine } from '../../lib/text/linear-pattern.ts';
-import { areTooLargeTogether, isTooLarge, maxTextLength } from '../../lib/text/pattern-budget.ts';
+import {
+  areTooLargeTogether,
+  compilePattern,
+  isTooLarge,
+  type LinearPattern,
+  loadPatternEngine,
+  maxTextLength,
+} from '../../lib/text/linear-pattern.ts';
 import type { AgentForm } from '../contract/agent-form.ts';
 import type { Pass, Refusal, TrafficRequest, Verdict } from '../contract/decides.ts';
 import { defineModule, enabledField } from '../contract/module.ts';

@@ -4,9 +4,8 @@ import { Duplex } from 'node:stream';
 import { suite, test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import fc from 'fast-check';
-import { CREDIT, DATA, END, RESET, RESPONSE } from './channel-frames.ts';
+import { CREDIT, DATA, END, FrameReader, RESET, RESPONSE } from './channel-frames.ts';
 import { ChannelOutput } from './channel-output.ts';
-import { FrameReader } from './frame-reader.ts';
 
 const owner = {
   contain: (error: unknown): void => {

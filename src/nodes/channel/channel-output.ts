@@ -1,6 +1,6 @@
 import type { Http2Stream } from 'node:http2';
 import { guarded, type ListenerOwner } from '../../lib/guarded-listeners.ts';
-import { bufferPassed } from '../../lib/net/passing-buffers.ts';
+import { bufferPassed } from '../../lib/net/waiting-bytes.ts';
 import { ChannelViolation, DATA, HEAD_NUMBER_BYTES, HEADER_BYTES, NUMBER_BYTES } from './channel-frames.ts';
 
 const SLAB_BYTES = 65_536;

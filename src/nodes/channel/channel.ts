@@ -1,13 +1,14 @@
 import type { Http2Stream } from 'node:http2';
-import { reportBug } from '../../lib/bug-report.ts';
-import { guarded, reporting } from '../../lib/guarded-listeners.ts';
+import { guarded, reportBug, reporting } from '../../lib/guarded-listeners.ts';
 import { narrowedWindow } from '../../lib/http2/session-windows.ts';
-import { readMore, type StreamTaker, takeStream } from '../../lib/http2/taken-stream.ts';
+import { readMore, type StreamTaker, takeStream } from '../../lib/http2/stream-end.ts';
 import { waits } from '../../lib/net/waiting-bytes.ts';
 import {
   ChannelViolation,
   CREDIT,
   END,
+  type FrameHandler,
+  FrameReader,
   HEAD_NUMBER_BYTES,
   INFORMATIONAL,
   NODE,
@@ -17,7 +18,6 @@ import {
 } from './channel-frames.ts';
 import { ChannelOutput } from './channel-output.ts';
 import { type ChannelStream, type ChannelView, TURN_BYTES } from './channel-stream.ts';
-import { type FrameHandler, FrameReader } from './frame-reader.ts';
 
 export interface ChannelOwner {
   /** Unread data that the channel may hold. Absent: as much as a connection to an agent. */

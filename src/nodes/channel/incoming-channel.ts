@@ -1,5 +1,5 @@
 import { constants, type ServerHttp2Stream } from 'node:http2';
-import { reportBug } from '../../lib/bug-report.ts';
+import { reportBug } from '../../lib/guarded-listeners.ts';
 import { CODE_OF_SHORTAGE, type Shortage } from '../../lib/net/shared-places.ts';
 import { Channel, type ChannelOwner, headIn } from './channel.ts';
 import {

@@ -1,10 +1,9 @@
 import type { EndpointPublisher, NewEndpoint, Publication } from '../../edge/tunnels/endpoints.ts';
-import { reportBug } from '../../lib/bug-report.ts';
+import { reportBug } from '../../lib/guarded-listeners.ts';
 import type { Membership } from '../membership/membership.ts';
 import type { AnnouncedEndpoint } from './announced.ts';
 import { type DirectoryTunnel, nameKeyOf } from './directory-tunnel.ts';
-import { SlicedTasks } from './sliced-tasks.ts';
-import type { DirectoryListener } from './tunnel-directory.ts';
+import { type DirectoryListener, SlicedTasks } from './tunnel-directory.ts';
 
 export interface DirectoryEndpointsOptions {
   readonly publisher: EndpointPublisher;

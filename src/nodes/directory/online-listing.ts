@@ -1,7 +1,6 @@
 import type { JsonObject } from '../../lib/json.ts';
 import { SortedIds } from '../../replica/sorted-ids.ts';
-import type { DirectorySession } from './directory-session.ts';
-import type { DirectoryTunnel } from './directory-tunnel.ts';
+import type { DirectorySession, DirectoryTunnel } from './directory-tunnel.ts';
 import type { DirectoryListener } from './tunnel-directory.ts';
 
 /** A session, tunnel or endpoint as the API shows it, with the ids of the objects that it depends on. */

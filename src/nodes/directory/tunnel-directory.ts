@@ -1,19 +1,63 @@
-import { reportBug } from '../../lib/bug-report.ts';
-import type { AnnouncedSession, AnnouncedTunnel, RemoteDirectory } from './announced.ts';
-import { Announcement, type Claim } from './announcement.ts';
-import { DirectorySession } from './directory-session.ts';
-import { DirectoryTunnel, nameKeyOf, type Ways } from './directory-tunnel.ts';
-import { OwnershipDisputes } from './ownership-disputes.ts';
-import type { RefusalLog } from './refusal-log.ts';
-import { rightClaims, variantOf } from './right-claims.ts';
-import { SlicedTasks } from './sliced-tasks.ts';
-import type { Rights } from './stored-rights.ts';
+import type { OnlineTunnel, OnlineTunnels } from '../../edge/tunnels/online-tunnels.ts';
+import { SliceLane, TimeSlice } from '../../lib/async/slices.ts';
+import { reportBug } from '../../lib/guarded-listeners.ts';
+import {
+  type AnnouncedSession,
+  type AnnouncedTunnel,
+  Announcement,
+  type Claim,
+  type RefusalLog,
+  type RemoteDirectory,
+} from './announced.ts';
+import { DirectorySession, DirectoryTunnel, nameKeyOf, type Ways } from './directory-tunnel.ts';
+import { OwnershipDisputes, type Rights, rightClaims, variantOf } from './rights.ts';
 import { TunnelIndex, type TunnelListener } from './tunnel-index.ts';
+
+/** Long tasks in slices, one after the other. */
+export class SlicedTasks {
+  readonly #lane = new SliceLane();
+  readonly #tasks: Iterator<unknown>[] = [];
+  #isRunning = false;
+
+  get isIdle(): boolean {
+    return this.#tasks.length === 0;
+  }
+
+  /** The first slice runs at once. */
+  run(task: Iterator<unknown>): void {
+    this.#tasks.push(task);
+    if (!this.#isRunning) void this.#run();
+  }
+
+  close(): void {
+    this.#tasks.length = 0;
+  }
+
+  async #run(): Promise<void> {
+    this.#isRunning = true;
+    const slice = new TimeSlice(this.#lane);
+    for (let task = this.#tasks[0]; task !== undefined; task = this.#tasks[0]) {
+      // A task may call `close`.
+      if (isOver(task) && this.#tasks[0] === task) this.#tasks.shift();
+      if (slice.isOver) await slice.next();
+    }
+    this.#isRunning = false;
+  }
+}
+
+function isOver(task: Iterator<unknown>): boolean {
+  try {
+    return task.next().done === true;
+  } catch (error) {
+    reportBug(error, { part: 'sliced work' });
+    return true;
+  }
+}
 
 type Labels = Readonly<Record<string, string>>;
 type HomeLost = Parameters<RemoteDirectory['onHomeLost']>[0];
 
-export interface DirectoryOptions extends Ways {
+interface DirectoryOptions extends Ways {
   readonly ownNodeId: string;
   readonly log: RefusalLog;
   /** Absent: the highest epoch decides. */
@@ -279,4 +323,39 @@ function isSameAddress(a: AnnouncedTunnel, b: AnnouncedTunnel): boolean {
   const [one, other] = [a.endpoint, b.endpoint];
   if (one !== null && other !== null) return one.id === other.id && nameKeyOf(one) === nameKeyOf(other);
   return one === other && JSON.stringify(a.labels) === JSON.stringify(b.labels);
+}
+
+/** The tunnels that traffic can use: tunnels of agents connected here, and tunnels that other nodes reach. */
+export class AllTunnels implements OnlineTunnels {
+  readonly #local: OnlineTunnels;
+  readonly #directory: TunnelDirectory;
+  readonly #isUnsettled: () => boolean;
+
+  /** `isUnsettled`: another node is ready, and this node does not know all its announcements yet. */
+  constructor(local: OnlineTunnels, directory: TunnelDirectory, isUnsettled: () => boolean) {
+    this.#local = local;
+    this.#directory = directory;
+    this.#isUnsettled = isUnsettled;
+  }
+
+  get isUnsettled(): boolean {
+    return this.#isUnsettled();
+  }
+
+  /** Both generations only increase, so the sum changes whenever one of them changes. */
+  get generation(): number {
+    return this.#local.generation + this.#directory.generation;
+  }
+
+  /** The directory's tunnel comes first: it knows the agent's connections here and on other nodes. */
+  get(tunnelId: string): OnlineTunnel | undefined {
+    return this.#directory.remoteTunnel(tunnelId) ?? this.#local.get(tunnelId);
+  }
+
+  matching(labels: Labels): readonly OnlineTunnel[] {
+    const local = this.#local.matching(labels);
+    const remote = this.#directory.remoteMatching(labels);
+    if (remote.length === 0) return local;
+    return [...remote, ...local.filter(({ id }) => this.#directory.remoteTunnel(id)?.isReachable !== true)];
+  }
 }

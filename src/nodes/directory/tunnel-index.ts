@@ -1,7 +1,6 @@
 import { LabelIndex } from '../../tunnel/label-index.ts';
-import { type DirectoryTunnel, nameKeyOf } from './directory-tunnel.ts';
-import { Owners } from './owners.ts';
-import type { RefusalLog } from './refusal-log.ts';
+import type { RefusalLog } from './announced.ts';
+import { type DirectoryTunnel, nameKeyOf, Owners } from './directory-tunnel.ts';
 
 /** Follows changes of tunnels. */
 export interface TunnelListener {

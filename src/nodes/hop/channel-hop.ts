@@ -1,12 +1,9 @@
 import { type ClientHttp2Stream, constants, type Http2Stream } from 'node:http2';
 import type { AgentLink, OnlineTunnel } from '../../edge/tunnels/online-tunnels.ts';
-import { reportBug } from '../../lib/bug-report.ts';
-import { sendTrailers } from '../../lib/http2/heads.ts';
-import { neverIndexed } from '../../lib/http2/never-indexed.ts';
-import { resetStream } from '../../lib/http2/reset.ts';
-import { readMore, type StreamTaker, takeStream } from '../../lib/http2/taken-stream.ts';
-import { bufferPassed } from '../../lib/net/passing-buffers.ts';
-import { waits } from '../../lib/net/waiting-bytes.ts';
+import { reportBug } from '../../lib/guarded-listeners.ts';
+import { neverIndexed, sendTrailers } from '../../lib/http2/heads.ts';
+import { readMore, resetStream, type StreamTaker, takeStream } from '../../lib/http2/stream-end.ts';
+import { bufferPassed, waits } from '../../lib/net/waiting-bytes.ts';
 import type { HopTrace } from '../../tracing/hop-trace.ts';
 import { MAX_INFORMATIONAL } from '../../upstream/max-informational.ts';
 import { isSessionOver, isUnsendable } from '../../upstream/unsendable.ts';
@@ -22,8 +19,7 @@ import {
 } from '../channel/channel-frames.ts';
 import { type ChannelPlace, ChannelStream } from '../channel/channel-stream.ts';
 import type { ReceivedRequest } from '../channel/incoming-channel.ts';
-import { AnnouncedLength } from './announced-length.ts';
-import { rawFor } from './hop-headers.ts';
+import { AnnouncedLength, rawFor } from './hop-headers.ts';
 
 export interface ChannelHopParts {
   readonly tunnel: OnlineTunnel;

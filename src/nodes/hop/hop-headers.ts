@@ -1,9 +1,11 @@
 import type { IncomingHttpHeaders } from 'node:http2';
 import { type AgentLink, VISITOR_HEADER } from '../../edge/tunnels/online-tunnels.ts';
-import type { HeaderList } from '../../lib/http/header-list.ts';
-import { splitAddress } from '../../lib/net/split-address.ts';
+import { firstValue, type HeaderList } from '../../lib/http/header-values.ts';
+import { splitAddress } from '../../lib/net/host-name.ts';
 import { HOP_TRACE_HEADER, withoutHopTrace } from '../../tracing/hop-trace.ts';
 import { CLIENT_ADDRESS_HEADER } from '../../tunnel/protocol.ts';
+import { ChannelViolation } from '../channel/channel-frames.ts';
+import type { ReceivedRequest } from '../channel/incoming-channel.ts';
 
 /** The headers of a stream on its next way: those for nodes and threads go no further. */
 export function rawFor({ relay }: AgentLink, raw: HeaderList): HeaderList {
@@ -25,4 +27,25 @@ export function visitorOf(headers: IncomingHttpHeaders): string | undefined {
   if (typeof address === 'string') return splitAddress(address).host;
   const visitor = headers[VISITOR_HEADER];
   return typeof visitor === 'string' ? visitor : undefined;
+}
+
+/** Holds another node to the length of a request body that it has announced. */
+export class AnnouncedLength {
+  /** Null: the length is not known. */
+  #bytesLeft: number | null = null;
+
+  constructor({ raw, hasBody, mayHaveTrailers }: ReceivedRequest) {
+    const length = hasBody && !mayHaveTrailers ? firstValue(raw, 'content-length') : undefined;
+    if (length !== undefined) this.#bytesLeft = Number(length);
+  }
+
+  passed(bytes: number): void {
+    if (this.#bytesLeft === null) return;
+    this.#bytesLeft -= bytes;
+    if (this.#bytesLeft < 0) throw new ChannelViolation('more data than the request announced');
+  }
+
+  ended(): void {
+    if ((this.#bytesLeft ?? 0) > 0) throw new ChannelViolation('less data than the request announced');
+  }
 }

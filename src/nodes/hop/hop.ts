@@ -1,19 +1,39 @@
 import { type ClientHttp2Stream, constants, type Http2Stream, type ServerHttp2Stream } from 'node:http2';
 import { type AgentLink, type OnlineTunnel, TUNNEL_NODE_HEADER } from '../../edge/tunnels/online-tunnels.ts';
-import { reportBug } from '../../lib/bug-report.ts';
-import { withoutHeader } from '../../lib/http/header-list.ts';
-import { sendInformational, sendResponse } from '../../lib/http2/heads.ts';
-import { neverIndexed } from '../../lib/http2/never-indexed.ts';
-import { resetStream } from '../../lib/http2/reset.ts';
-import { readMore, type StreamTaker, takeStream } from '../../lib/http2/taken-stream.ts';
-import { bufferPassed } from '../../lib/net/passing-buffers.ts';
+import { reportBug } from '../../lib/guarded-listeners.ts';
+import { withoutHeader } from '../../lib/http/header-values.ts';
+import { WebSocketDirection } from '../../lib/http/web-sockets.ts';
+import { neverIndexed, sendInformational, sendResponse } from '../../lib/http2/heads.ts';
+import { readMore, resetStream, type StreamTaker, takeStream } from '../../lib/http2/stream-end.ts';
 import { shortageOfCode } from '../../lib/net/shared-places.ts';
+import { bufferPassed } from '../../lib/net/waiting-bytes.ts';
 import type { HopTrace } from '../../tracing/hop-trace.ts';
 import { MAX_INFORMATIONAL } from '../../upstream/max-informational.ts';
 import { isSessionOver, isUnsendable } from '../../upstream/unsendable.ts';
 import { rawFor } from './hop-headers.ts';
-import { PassedFrames } from './passed-frames.ts';
-import { closeComplete, endStream } from './stream-ends.ts';
+
+/** The frames of a WebSocket that passes through. */
+class PassedFrames {
+  readonly toClient = new WebSocketDirection('client');
+  readonly toService = new WebSocketDirection('service');
+  isClosing = false;
+
+  /** Call `close` again after each frame. True: both directions are closed. */
+  close(client: Http2Stream, service: Http2Stream): boolean {
+    this.toClient.close(client);
+    this.toService.close(service);
+    return this.toClient.isClosed && this.toService.isClosed;
+  }
+}
+
+function endStream(stream: Http2Stream): void {
+  if (stream.writable) stream.end();
+}
+
+/** Asks the other node to stop sending. */
+function closeComplete(stream: Http2Stream): void {
+  if (!stream.closed) stream.close(constants.NGHTTP2_NO_ERROR);
+}
 
 type Head = Readonly<Record<string, unknown>>;
 type Raw = readonly string[];
@@ -21,7 +41,7 @@ type Raw = readonly string[];
 const { NGHTTP2_CANCEL, NGHTTP2_ENHANCE_YOUR_CALM, NGHTTP2_FLAG_END_STREAM, NGHTTP2_INTERNAL_ERROR } = constants;
 const { NGHTTP2_NO_ERROR, NGHTTP2_PROTOCOL_ERROR, NGHTTP2_REFUSED_STREAM } = constants;
 
-export interface HopParts {
+interface HopParts {
   readonly tunnel: OnlineTunnel;
   readonly link: AgentLink;
   /** Null: nothing is recorded. */

@@ -5,7 +5,9 @@ import {
   VISITOR_HEADER,
 } from '../../edge/tunnels/online-tunnels.ts';
 import { TriedWays } from '../../edge/tunnels/tried-ways.ts';
-import type { HeaderList } from '../../lib/http/header-list.ts';
+import { until } from '../../lib/async/waiting.ts';
+import type { HeaderList } from '../../lib/http/header-values.ts';
+import { CLOSE_WITHIN_MS } from '../../lib/http/web-sockets.ts';
 import { HOP_TRACE_HEADER, type HopTracing } from '../../tracing/hop-trace.ts';
 import { TUNNEL_HEADER } from '../../tunnel/protocol.ts';
 import type { ChannelRequestHandler } from '../channel/incoming-channel.ts';
@@ -13,7 +15,6 @@ import type { PeerStreamHandler } from '../links/peer-links.ts';
 import { ChannelHop } from './channel-hop.ts';
 import { Hop } from './hop.ts';
 import { lastValue, visitorOf } from './hop-headers.ts';
-import type { HopWebSockets } from './hop-web-sockets.ts';
 import { RelayedHop } from './relayed-hop.ts';
 
 interface HopSources {
@@ -94,4 +95,29 @@ function nextLinkOf(tunnel: OnlineTunnel, visitor: string | undefined): (refused
 function tunnelOf(tunnels: OnlineTunnels, raw: HeaderList): OnlineTunnel | undefined {
   const id = lastValue(raw, TUNNEL_HEADER);
   return id === undefined ? undefined : tunnels.get(id);
+}
+
+interface LeavingHop {
+  goAway(): void;
+  cut(): void;
+}
+
+/** WebSockets of other nodes' visitors that pass through this node. */
+export class HopWebSockets {
+  readonly #open = new Set<LeavingHop>();
+
+  add(hop: LeavingHop): void {
+    this.#open.add(hop);
+  }
+
+  delete(hop: LeavingHop): void {
+    this.#open.delete(hop);
+  }
+
+  /** Closes all WebSockets with status 1001, and cuts WebSockets that do not end. */
+  async close(): Promise<void> {
+    for (const hop of this.#open) hop.goAway();
+    await until(() => this.#open.size === 0, CLOSE_WITHIN_MS);
+    for (const hop of this.#open) hop.cut();
+  }
 }

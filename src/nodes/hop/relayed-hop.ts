@@ -1,12 +1,11 @@
 import { constants } from 'node:http2';
 import type { AgentLink, OnlineTunnel } from '../../edge/tunnels/online-tunnels.ts';
 import { TriedWays } from '../../edge/tunnels/tried-ways.ts';
-import { reportBug } from '../../lib/bug-report.ts';
-import { firstValue, type HeaderList } from '../../lib/http/header-list.ts';
-import { neverIndexed } from '../../lib/http2/never-indexed.ts';
-import { bufferPassed } from '../../lib/net/passing-buffers.ts';
+import { reportBug } from '../../lib/guarded-listeners.ts';
+import { firstValue, type HeaderList } from '../../lib/http/header-values.ts';
+import { neverIndexed } from '../../lib/http2/heads.ts';
 import { CODE_OF_SHORTAGE, type Shortage, shortageOfCode } from '../../lib/net/shared-places.ts';
-import { waits } from '../../lib/net/waiting-bytes.ts';
+import { bufferPassed, waits } from '../../lib/net/waiting-bytes.ts';
 import type { HopTrace } from '../../tracing/hop-trace.ts';
 import type { Carried, Carrier } from '../../upstream/carrier.ts';
 import { Http2Carrier } from '../../upstream/http2-carrier.ts';
@@ -25,8 +24,7 @@ import {
 } from '../channel/channel-frames.ts';
 import { type ChannelPlace, ChannelStream } from '../channel/channel-stream.ts';
 import type { ReceivedRequest } from '../channel/incoming-channel.ts';
-import { AnnouncedLength } from './announced-length.ts';
-import { rawFor } from './hop-headers.ts';
+import { AnnouncedLength, rawFor } from './hop-headers.ts';
 
 const { NGHTTP2_CANCEL, NGHTTP2_ENHANCE_YOUR_CALM, NGHTTP2_INTERNAL_ERROR } = constants;
 const { NGHTTP2_PROTOCOL_ERROR, NGHTTP2_REFUSED_STREAM } = constants;

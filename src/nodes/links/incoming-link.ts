@@ -6,23 +6,29 @@ import {
   type ServerHttp2Stream,
 } from 'node:http2';
 import type { Socket } from 'node:net';
-import { reportBug } from '../../lib/bug-report.ts';
-import { attach, guarded, ignoreErrors, listen, listenOnce } from '../../lib/guarded-listeners.ts';
-import { destroySession } from '../../lib/http2/destroy.ts';
+import { attach, guarded, ignoreErrors, listen, listenOnce, reportBug } from '../../lib/guarded-listeners.ts';
+import { destroySession, outliveStreams } from '../../lib/http2/end-session.ts';
 import { MAX_HEAD_FIELDS, MAX_HEADER_LIST_SIZE } from '../../lib/http2/heads.ts';
-import { outliveStreams } from '../../lib/http2/outlive-streams.ts';
-import { resetStream } from '../../lib/http2/reset.ts';
 import { CONNECTION_WINDOW_BYTES, INITIAL_WINDOW_BYTES, SessionWindows } from '../../lib/http2/session-windows.ts';
 import { SHARED_SESSION } from '../../lib/http2/shared-session.ts';
-import { watchStreamEnd } from '../../lib/http2/stream-end.ts';
+import { resetStream, watchStreamEnd } from '../../lib/http2/stream-end.ts';
 import { CODE_OF_SHORTAGE, type Shortage } from '../../lib/net/shared-places.ts';
 import { TUNNEL_HEADER } from '../../tunnel/protocol.ts';
 import type { ChannelOwner } from '../channel/channel.ts';
 import { type ChannelRequestHandler, IncomingChannel } from '../channel/incoming-channel.ts';
-import type { Follower, ServedFeeds } from './feed-followers.ts';
-import { BETWEEN_NODES, type LinkBounds, type PeerStreamHandler } from './peer-links.ts';
+import type { Follower, ServedFeeds } from './feeds.ts';
+import {
+  BETWEEN_NODES,
+  CALL_PATH,
+  CHANNEL_PATH,
+  FEED_PATH,
+  FLUSH_WITHIN_MS,
+  type LinkBounds,
+  MAX_FEEDS,
+  MAX_STREAMS,
+  type PeerStreamHandler,
+} from './peer-links.ts';
 import { type LivenessOwner, PeerLiveness } from './peer-liveness.ts';
-import { CALL_PATH, CHANNEL_PATH, FEED_PATH, FLUSH_WITHIN_MS, MAX_FEEDS, MAX_STREAMS } from './peer-protocol.ts';
 import type { ServedCalls } from './served-calls.ts';
 
 /** The services of this node for other nodes. */

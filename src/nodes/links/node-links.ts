@@ -1,20 +1,22 @@
 import type { Server } from 'node:net';
 import type { TLSSocket } from 'node:tls';
-import { peerOf } from '../../lib/net/proxy-protocol/arriving-clients.ts';
+import { peerOf } from '../../lib/net/arriving-clients.ts';
 import { RepeatedWarnings } from '../../lib/repeated-warnings.ts';
 import type { PeerAuthority } from '../../pki/peer-authority.ts';
 import type { ChannelRequestHandler } from '../channel/incoming-channel.ts';
 import type { Membership } from '../membership/membership.ts';
 import type { NodeRow } from '../node.ts';
-import { callPeer } from './call-peer.ts';
-import { ServedFeeds } from './feed-followers.ts';
+import { callPeer, RelayedCalls } from './call-peer.ts';
+import { LinkFeeds, type OpenFeed, ServedFeeds } from './feeds.ts';
 import type { Served } from './incoming-link.ts';
-import { IncomingLinks } from './incoming-links.ts';
-import { LinkFeeds, type OpenFeed } from './link-feeds.ts';
-import { NodeIdentity } from './node-identity.ts';
+import { createPeerListener, IncomingLinks, NodeIdentity } from './incoming-links.ts';
 import type { OutgoingLink } from './outgoing-link.ts';
 import {
+  CALL_TIMEOUT_MS,
   type FeedFollower,
+  MAX_CALL_BYTES,
+  MAX_CALLS,
+  MAX_PEERS,
   type PeerCallHandler,
   type PeerLink,
   type PeerLinks,
@@ -22,10 +24,7 @@ import {
   type PeerStreamHandler,
   PeerUnreachable,
 } from './peer-links.ts';
-import { createPeerListener } from './peer-listener.ts';
-import { CALL_TIMEOUT_MS, MAX_CALL_BYTES, MAX_CALLS, MAX_PEERS } from './peer-protocol.ts';
 import { PeerSlot, type PeerSlotOwner } from './peer-slot.ts';
-import { RelayedCalls } from './relayed-calls.ts';
 import { ServedCalls } from './served-calls.ts';
 
 export interface NodeLinksOptions {

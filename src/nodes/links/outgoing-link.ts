@@ -1,19 +1,24 @@
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, type Settings } from 'node:http2';
 import type { Socket } from 'node:net';
-import { reportBug } from '../../lib/bug-report.ts';
-import { guarded, listen, listenOnce } from '../../lib/guarded-listeners.ts';
-import { destroySession } from '../../lib/http2/destroy.ts';
+import { guarded, listen, listenOnce, reportBug } from '../../lib/guarded-listeners.ts';
+import { destroySession, outliveStreams } from '../../lib/http2/end-session.ts';
 import { MAX_HEAD_FIELDS, MAX_HEADER_LIST_SIZE, sendRequest } from '../../lib/http2/heads.ts';
-import { outliveStreams } from '../../lib/http2/outlive-streams.ts';
-import { cancelStream } from '../../lib/http2/reset.ts';
 import { CONNECTION_WINDOW_BYTES, INITIAL_WINDOW_BYTES, SessionWindows } from '../../lib/http2/session-windows.ts';
-import { SHARED_SESSION } from '../../lib/http2/shared-session.ts';
-import { StreamPlaces } from '../../lib/http2/stream-places.ts';
+import { SHARED_SESSION, StreamPlaces } from '../../lib/http2/shared-session.ts';
+import { cancelStream } from '../../lib/http2/stream-end.ts';
 import type { Shortage } from '../../lib/net/shared-places.ts';
 import { OutgoingChannel, type OutgoingChannelOwner } from '../channel/outgoing-channel.ts';
-import { BETWEEN_NODES, type LinkBounds, PEER_PING_MS, type PeerLink } from './peer-links.ts';
+import {
+  BETWEEN_NODES,
+  CHANNEL_PATH,
+  FLUSH_WITHIN_MS,
+  type LinkBounds,
+  MAX_STREAMS,
+  NODE_AUTHORITY,
+  PEER_PING_MS,
+  type PeerLink,
+} from './peer-links.ts';
 import { type LivenessOwner, PeerLiveness } from './peer-liveness.ts';
-import { CHANNEL_PATH, FLUSH_WITHIN_MS, MAX_STREAMS, NODE_AUTHORITY } from './peer-protocol.ts';
 
 /** The channel is accepted in the same round trip as the first ping; this process may have stood still meanwhile. */
 const ACCEPT_WITHIN_MS = 5_000;

@@ -1,10 +1,48 @@
-import type { ServerHttp2Stream } from 'node:http2';
-import { reportBug } from '../../lib/bug-report.ts';
-import { closing } from '../../lib/guarded-listeners.ts';
-import { cancelStream } from '../../lib/http2/reset.ts';
-import { gatherMessage, type MessageProblem } from './gathered-message.ts';
-import { type PeerCallHandler, type PeerMessage, PeerRefusal } from './peer-links.ts';
-import { MAX_CALL_BYTES, MAX_CALLS } from './peer-protocol.ts';
+import type { Http2Stream, ServerHttp2Stream } from 'node:http2';
+import { closing, type ListenerOwner, listen, reportBug } from '../../lib/guarded-listeners.ts';
+import { cancelStream, hasStreamEnd } from '../../lib/http2/stream-end.ts';
+import { isJsonObject } from '../../lib/json.ts';
+import { MAX_CALL_BYTES, MAX_CALLS, type PeerCallHandler, type PeerMessage, PeerRefusal } from './peer-links.ts';
+
+/** `truncated`: the stream ended without END_STREAM. */
+type MessageProblem = 'too_large' | 'malformed' | 'truncated';
+
+/** Reads one JSON object from a stream, called back once. The stream must be watched (`watchStreamEnd`). */
+export function gatherMessage(
+  stream: Http2Stream,
+  owner: ListenerOwner,
+  done: (message: PeerMessage | MessageProblem) => void,
+  maxBytes: number = MAX_CALL_BYTES,
+): void {
+  let parts: Buffer[] = [];
+  let bytes = 0;
+  let isDone = false;
+  const settle = (message: PeerMessage | MessageProblem): void => {
+    if (isDone) return;
+    isDone = true;
+    parts = [];
+    done(message);
+  };
+  listen(stream, 'data', owner, (chunk: Buffer) => {
+    bytes += chunk.length;
+    if (bytes > maxBytes) settle('too_large');
+    else if (!isDone) parts.push(chunk);
+  });
+  listen(stream, 'end', owner, () => {
+    if (hasStreamEnd(stream)) settle(parsed(Buffer.concat(parts)) ?? 'malformed');
+    else settle('truncated');
+  });
+  listen(stream, 'close', owner, () => settle('truncated'));
+}
+
+function parsed(bytes: Buffer): PeerMessage | null {
+  try {
+    const value: unknown = JSON.parse(bytes.toString('utf8'));
+    return isJsonObject(value) ? value : null;
+  } catch {
+    return null;
+  }
+}
 
 /** A call whose message is not complete within this time is canceled. */
 const MESSAGE_WITHIN_MS = 10_000;
@@ -25,7 +63,7 @@ interface ServedCall {
 }
 
 /** A node sent a call that no version of a node sends, or more calls than it may. */
-export type OnRefusedCall = (nodeId: string, code: string, why: string) => void;
+type OnRefusedCall = (nodeId: string, code: string, why: string) => void;
 
 /** Methods that this node serves, for all connections of all peers. */
 export class ServedCalls {

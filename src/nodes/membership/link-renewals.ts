@@ -4,7 +4,7 @@ import type { StoredNode } from '../../store/node-store.ts';
 import type { NodeLinks } from '../links/node-links.ts';
 import { PEER_SILENT_MS, type PeerMessage } from '../links/peer-links.ts';
 import type { NodeMembership } from './node-membership.ts';
-import type { PeerRenewal, RenewalPeers } from './renewal-peers.ts';
+import type { PeerRenewal, RenewalPeers } from './renewals.ts';
 
 const RENEW = 'node.renew';
 const FAREWELL = 'node.farewell';

@@ -1,4 +1,6 @@
+import type { Clock } from '../../lib/clock.ts';
 import type { NodeFacts, NodeRow, NodeStatus } from '../node.ts';
+import type { NodeCounts } from './known-nodes.ts';
 
 /**
  * The nodes of this installation. The store's rows decide; links between nodes are the faster view. Every answer comes
@@ -37,3 +39,67 @@ export type LapseListener = (isDoubtful: boolean) => void | Promise<void>;
 /** Lease of a node and its renewal. A claim against a dead node waits for the lease; all timings add up to under 3 s. */
 export const NODE_LEASE_MS = 1_500;
 export const NODE_RENEW_MS = 400;
+
+/** The only node of an SQLite store: nothing is written, and no other node can take a name. */
+export function localMembership(facts: NodeFacts, clock: Clock, counts: () => NodeCounts): Membership {
+  const problems = new NodeProblems();
+  const listeners = new Set<() => void>();
+  let status: Exclude<NodeStatus, 'lost'> = 'ready';
+  const row = (): NodeRow => ({
+    ...facts,
+    ...counts(),
+    status,
+    lastSeenAtMs: clock.nowMs(),
+    leaseEndsAtMs: Number.MAX_SAFE_INTEGER,
+    problems: problems.lines,
+  });
+  return {
+    self: facts,
+    nodes: () => [row()],
+    get: (id) => (id === facts.id ? row() : undefined),
+    mayServe: () => true,
+    rightLeftMs: () => Number.MAX_SAFE_INTEGER,
+    nowMs: () => clock.nowMs(),
+    onChange: (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    onLapse: () => () => {},
+    setStatus: async (next) => {
+      status = next;
+      for (const listener of listeners) listener();
+    },
+    setProblem: (key, text) => void problems.set(key, text),
+  };
+}
+
+/** Problems shown to other nodes: every heartbeat carries these lines. */
+const MAX_SHOWN = 20;
+const MAX_KEPT = 1_000;
+const MAX_TEXT = 300;
+/** Start of the keys of problems with ports. Each tunnel may have one. */
+const PORT = 'port ';
+
+/** Lines about problems of a node. Their number and length are bounded, and problems with ports come last. */
+export class NodeProblems {
+  readonly #lines = new Map<string, string>();
+
+  /** Whether anything changed. */
+  set(key: string, text: string | null): boolean {
+    if (text === null) return this.#lines.delete(key);
+    const line = text.slice(0, MAX_TEXT);
+    if (this.#lines.get(key) === line) return false;
+    if (!this.#lines.has(key) && this.#lines.size >= MAX_KEPT) return false;
+    this.#lines.set(key, line);
+    return true;
+  }
+
+  get lines(): readonly string[] {
+    const keys = [...this.#lines.keys()];
+    const sorted = [...keys.filter((key) => !key.startsWith(PORT)), ...keys.filter((key) => key.startsWith(PORT))];
+    const lines = sorted.map((key) => this.#lines.get(key) ?? '');
+    if (lines.length <= MAX_SHOWN) return lines;
+    const shown = lines.slice(0, MAX_SHOWN - 1);
+    return [...shown, `and ${lines.length - shown.length} more problems`];
+  }
+}

@@ -1,18 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { within } from '../../lib/async/deadline.ts';
+import { within } from '../../lib/async/waiting.ts';
 import { PosternError } from '../../lib/errors.ts';
 import type { FeedPosition, Heartbeat, NodeStore } from '../../store/node-store.ts';
 import type { NodeFacts, NodeRow, NodeStatus } from '../node.ts';
 import { type AgreedFacts, Agreement } from './agreement.ts';
-import { AskedPeers } from './asked-peers.ts';
-import { DatabaseSilence } from './database-silence.ts';
-import { KnownNodes } from './known-nodes.ts';
-import { type LapseListener, type Membership, NODE_LEASE_MS, NODE_RENEW_MS } from './membership.ts';
-import { documentOf, type NodeCounts } from './node-document.ts';
-import { NodeProblems } from './node-problems.ts';
-import { NO_PEERS, type PeerRenewal, type RenewalPeers } from './renewal-peers.ts';
-import { RenewalsForPeers } from './renewals-for-peers.ts';
-import { ServingRight } from './serving-right.ts';
+import { documentOf, KnownNodes, type NodeCounts } from './known-nodes.ts';
+import { type LapseListener, type Membership, NODE_LEASE_MS, NODE_RENEW_MS, NodeProblems } from './membership.ts';
+import { AskedPeers, NO_PEERS, type PeerRenewal, type RenewalPeers, RenewalsForPeers } from './renewals.ts';
+import { DatabaseSilence, ServingRight } from './serving-right.ts';
 import { SharedTime } from './shared-time.ts';
 
 /** A heartbeat without an answer within this time has failed. */

@@ -1,5 +1,5 @@
 import { NODE_LEASE_MS } from './membership.ts';
-import type { PeerWord } from './renewal-peers.ts';
+import type { PeerWord } from './renewals.ts';
 
 /**
  * The own lease ends this much earlier than in the database, which rounds its clock to milliseconds and whose clock may
@@ -15,7 +15,7 @@ const LONGEST_WORD_MS = 1_400;
 /** Heartbeats follow each other within this time, also when each of them times out. */
 const FAILURE_VALID_MS = 2_500;
 
-export interface ServingRightPorts {
+interface ServingRightPorts {
   readonly monotonicMs: () => number;
   /** Other nodes that were ready at the last reading, or are linked. */
   readonly others: () => readonly string[];
@@ -134,5 +134,41 @@ export class ServingRight {
     const others = this.#ports.others();
     if (others.length === 0) return !this.#isDoubtful && nowMs - this.#failedAtMs < FAILURE_VALID_MS;
     return others.every((id) => nowMs < (this.#words.get(id) ?? 0) && this.#ports.isLinked(id));
+  }
+}
+
+/**
+ * The database is away when it has answered nothing for `NO_DATABASE_MS`, and a heartbeat has had no answer for
+ * `OVERDUE_MS`. The first condition alone would hold for every heartbeat that takes a tenth of a second.
+ */
+const NO_DATABASE_MS = 500;
+const OVERDUE_MS = 300;
+
+/** How long the database has not answered this node. */
+export class DatabaseSilence {
+  readonly #monotonicMs: () => number;
+  #answeredAtMs = Number.NEGATIVE_INFINITY;
+  /** When the first heartbeat since the last answer was sent. */
+  #sentAtMs = Number.POSITIVE_INFINITY;
+
+  constructor(monotonicMs: () => number) {
+    this.#monotonicMs = monotonicMs;
+  }
+
+  get ms(): number {
+    return this.#monotonicMs() - this.#answeredAtMs;
+  }
+
+  get isAway(): boolean {
+    return this.ms > NO_DATABASE_MS && this.#monotonicMs() - this.#sentAtMs > OVERDUE_MS;
+  }
+
+  sent(): void {
+    this.#sentAtMs = Math.min(this.#sentAtMs, this.#monotonicMs());
+  }
+
+  answered(): void {
+    this.#answeredAtMs = this.#monotonicMs();
+    this.#sentAtMs = Number.POSITIVE_INFINITY;
   }
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { SharedTime } from './shared-time.ts';
+import { SharedTime, watchClockSkew } from './shared-time.ts';
 
 suite("the database's time on a node", () => {
   let monotonicMs = 0;
@@ -65,4 +65,28 @@ suite("the database's time on a node", () => {
       assert.equal(time.nowMs(), 1_000_000 + monotonicMs);
     }
   });
+});
+
+test("reports a clock that differs from the database's by more than five seconds, until it is set", (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] });
+  let nowMs = 1_000_000;
+  let problem: string | null = null;
+  const membership = {
+    nowMs: () => 1_000_000,
+    setProblem: (_key: string, text: string | null) => {
+      problem = text;
+    },
+  };
+  const watch = watchClockSkew(membership, { nowMs: () => nowMs });
+  for (const [skewMs, expected] of [
+    [5_000, null],
+    [61_000, "the clock of this node is 61 seconds ahead of the database's"],
+    [-3_600_000, "the clock of this node is 3600 seconds behind the database's"],
+    [-5_000, null],
+  ] as const) {
+    nowMs = 1_000_000 + skewMs;
+    t.mock.timers.tick(10_000);
+    assert.equal(problem, expected);
+  }
+  watch.stop();
 });

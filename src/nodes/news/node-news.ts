@@ -1,26 +1,115 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { within } from '../../lib/async/deadline.ts';
+import { within } from '../../lib/async/waiting.ts';
 import { Standstill } from '../../lib/process/standstill.ts';
 import type { HeardChanges, Replica } from '../../replica/replica.ts';
 import type { FeedPosition } from '../../store/node-store.ts';
 import type { LoginChange, Store } from '../../store/store.ts';
-import { type PeerLinks, type PeerMessage, PeerRefusal } from '../links/peer-links.ts';
+import {
+  type FeedHandler,
+  type FollowedFeed,
+  type PeerLinks,
+  type PeerMessage,
+  PeerRefusal,
+} from '../links/peer-links.ts';
 import type { NodeMembership } from '../membership/node-membership.ts';
-import { FollowedNews } from './followed-news.ts';
-import { KnownUntil } from './known-until.ts';
 import {
   MAX_SINCE_BYTES,
   NEWS_EVERY_MS,
   NEWS_FEED,
   NEWS_SINCE,
   type News,
+  type NewsSeal,
   type NewsSince,
+  newsLine,
+  OwnNews,
+  openNews,
   openNewsSince,
   sealNews,
 } from './news.ts';
-import { OwnNews } from './own-news.ts';
 
-export interface NodeNewsOptions {
+interface FollowedNewsPorts {
+  readonly seal: NewsSeal;
+  readonly monotonicMs: () => number;
+  /** Everything up to this revision is known here. */
+  readonly revision: () => number;
+  heard(nodeId: string, news: News): void;
+  /** The node knows later revisions than this node. */
+  behind(nodeId: string): void;
+}
+
+/** The news of one other node, as long as the link to that node is up. */
+export class FollowedNews implements FeedHandler {
+  readonly nodeId: string;
+  readonly #feed: FollowedFeed;
+  readonly #ports: FollowedNewsPorts;
+  readonly #onEnd: () => void;
+  /** The node's revision when the feed began; infinite until the node has told it. */
+  #from = Number.POSITIVE_INFINITY;
+  #heardAtMs = Number.NEGATIVE_INFINITY;
+
+  constructor(nodeId: string, feed: FollowedFeed, ports: FollowedNewsPorts, onEnd: () => void) {
+    this.nodeId = nodeId;
+    this.#feed = feed;
+    this.#ports = ports;
+    this.#onEnd = onEnd;
+  }
+
+  /** This node knows everything that the other node committed until about this time. */
+  get knownAtMs(): number {
+    return this.#ports.revision() >= this.#from ? this.#heardAtMs : Number.NEGATIVE_INFINITY;
+  }
+
+  onLine(text: string): void {
+    try {
+      this.#read(JSON.parse(text));
+    } catch {
+      // The content is secret, so no detail is reported. The feed reports that its lines are wrong.
+      this.#feed.close();
+    }
+  }
+
+  onEnd(): void {
+    this.#onEnd();
+  }
+
+  #read(line: unknown): void {
+    if (!newsLine.Check(line)) throw new Error('a malformed line');
+    const { revision, sealed } = line;
+    this.#heardAtMs = this.#ports.monotonicMs();
+    if (revision !== undefined) {
+      this.#from = revision;
+      if (revision > this.#ports.revision()) this.#ports.behind(this.nodeId);
+    }
+    if (sealed !== undefined) this.#ports.heard(this.nodeId, openNews(this.#ports.seal, sealed));
+  }
+}
+
+/** After this time without knowledge, this node cannot tell whether a key was revoked. */
+const UNKNOWN_AFTER_MS = 5_000;
+
+/**
+ * The time, by the monotonic clock, up to which this node knows what was deleted, disabled or narrowed on any node.
+ */
+class KnownUntil {
+  readonly #monotonicMs: () => number;
+  #knownAtMs: number;
+
+  constructor(monotonicMs: () => number) {
+    this.#monotonicMs = monotonicMs;
+    this.#knownAtMs = monotonicMs();
+  }
+
+  /** Called per request. */
+  get isCurrent(): boolean {
+    return this.#monotonicMs() - this.#knownAtMs < UNKNOWN_AFTER_MS;
+  }
+
+  at(ms: number): void {
+    this.#knownAtMs = Math.max(this.#knownAtMs, ms);
+  }
+}
+
+interface NodeNewsOptions {
   readonly membership: Pick<NodeMembership, 'others' | 'isDatabaseAway' | 'onPosition'>;
   /** Null: this node has no peer listener. */
   readonly links: PeerLinks | null;

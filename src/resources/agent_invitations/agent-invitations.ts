@@ -4,7 +4,7 @@ import { rfc3339 } from '../../lib/clock.ts';
 import { isWildcardHost, parseListenAddress } from '../../lib/net/listen-address.ts';
 import { bodyProblem } from '../../lib/schema/decode-body.ts';
 import type { FieldProblem } from '../../lib/schema/field-problem.ts';
-import { hashToken } from '../../lib/text/token-hash.ts';
+import { hashToken } from '../../lib/text/secrets.ts';
 import type { RecordReader } from '../../replica/record-table.ts';
 import type { RecordKey, StoredRecord } from '../../store/store.ts';
 import { aclField, aclRuleProblem } from '../credentials/credentials.ts';

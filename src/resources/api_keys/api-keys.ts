@@ -4,7 +4,7 @@ import type { JsonObject } from '../../lib/json.ts';
 import { readOrNull } from '../../lib/read-or-null.ts';
 import { bodyProblem } from '../../lib/schema/decode-body.ts';
 import { didYouMean } from '../../lib/text/near-match.ts';
-import { hashToken } from '../../lib/text/token-hash.ts';
+import { hashToken } from '../../lib/text/secrets.ts';
 import type { Replica } from '../../replica/replica.ts';
 import type { StoredRecord } from '../../store/store.ts';
 import type { MissingScope } from '../errors.ts';

@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { PosternError } from '../../lib/errors.ts';
-import { upstreamAddressProblem } from '../../lib/net/upstream-address-problem.ts';
+import { upstreamAddressProblem } from '../../lib/net/listen-address.ts';
 import { resourceErrors } from '../errors.ts';
 import type { Operation } from '../operation.ts';
 import type { LiveResource } from '../resource.ts';

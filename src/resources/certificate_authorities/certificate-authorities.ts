@@ -1,12 +1,10 @@
 import { X509Certificate } from 'node:crypto';
 import Type from 'typebox';
 import type { JsonObject } from '../../lib/json.ts';
+import { fieldsOf, ListProblem } from '../../lib/pki/certificate-extensions.ts';
 import { certificatesIn, describeCertificate } from '../../lib/pki/describe-certificate.ts';
-import { fieldsOf } from '../../lib/pki/revocation-list/certificate-fields.ts';
-import { ListProblem } from '../../lib/pki/revocation-list/list-problem.ts';
-import { isSupported } from '../../lib/pki/revocation-list/list-signature.ts';
-import { listsInPem } from '../../lib/pki/revocation-list/read-lists.ts';
-import type { RevocationList } from '../../lib/pki/revocation-list/revocation-list.ts';
+import { listsInPem } from '../../lib/pki/read-revocation-lists.ts';
+import { isSupported, type RevocationList } from '../../lib/pki/revocation-list.ts';
 import { bodyProblem } from '../../lib/schema/decode-body.ts';
 import type { FieldProblem } from '../../lib/schema/field-problem.ts';
 import type { RecordReader } from '../../replica/record-table.ts';

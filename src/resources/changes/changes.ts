@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { mapOf } from '../../lib/schema/map-of.ts';
+import { mapOf } from '../../lib/schema/annotations.ts';
 import { resourceErrors } from '../errors.ts';
 import type { Operation } from '../operation.ts';
 import { idParameter } from '../paging.ts';

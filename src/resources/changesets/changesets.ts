@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import type { JsonObject } from '../../lib/json.ts';
-import { mapOf } from '../../lib/schema/map-of.ts';
+import { mapOf } from '../../lib/schema/annotations.ts';
 import { pendingSchema } from '../changes/pending-operations.ts';
 import type { Operation } from '../operation.ts';
 import type { ChangesetsPort } from '../ports.ts';

@@ -5,7 +5,7 @@ import { hostNameProblem } from '../../lib/net/host-name.ts';
 import { readOrNull } from '../../lib/read-or-null.ts';
 import { bodyProblem } from '../../lib/schema/decode-body.ts';
 import { labelsProblem } from '../../lib/text/labels.ts';
-import { hashToken } from '../../lib/text/token-hash.ts';
+import { hashToken } from '../../lib/text/secrets.ts';
 import { agentModules } from '../../modules/agent-modules.ts';
 import { modules } from '../../modules/registry.ts';
 import type { Replica } from '../../replica/replica.ts';

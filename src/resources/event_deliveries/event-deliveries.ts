@@ -2,7 +2,7 @@ import Type from 'typebox';
 import { rfc3339 } from '../../lib/clock.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import { reference, refSchema } from '../../lib/schema/annotations.ts';
-import { parseRfc3339 } from '../../lib/text/rfc3339-time.ts';
+import { parseRfc3339 } from '../../lib/text/time.ts';
 import type { Delivery, DeliveryFilter, DeliveryState, Store } from '../../store/store.ts';
 import { notOnline, refuseWithout, resourceErrors } from '../errors.ts';
 import { canReadType, unreadableType } from '../event_types/event-types.ts';

@@ -1,4 +1,4 @@
-import { parseRfc3339, RFC3339_FORM } from '../../lib/text/rfc3339-time.ts';
+import { parseRfc3339, RFC3339_FORM } from '../../lib/text/time.ts';
 
 export const MAX_DAYS = 90;
 const MAX_MS = MAX_DAYS * 86_400_000;

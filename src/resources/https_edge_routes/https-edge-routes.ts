@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { matchKey } from '../../lib/http/match-key.ts';
+import { matchKey } from '../../lib/http/urls.ts';
 import { bodyProblem } from '../../lib/schema/decode-body.ts';
 import { readPath } from '../../snapshot/canonical-path.ts';
 import { defineResource, describedFields } from '../resource.ts';

@@ -1,7 +1,5 @@
 import Type from 'typebox';
-import { isHostOrBelow } from '../../lib/net/host-below.ts';
-import { hostNameProblem, lowerCaseHost } from '../../lib/net/host-name.ts';
-import { hostOf } from '../../lib/net/split-address.ts';
+import { hostNameProblem, hostOf, isHostOrBelow, lowerCaseHost } from '../../lib/net/host-name.ts';
 import { bodyProblem } from '../../lib/schema/decode-body.ts';
 import { defineResource, describedFields, type ResourceSettings } from '../resource.ts';
 

@@ -1,15 +1,14 @@
 import type { TProperties } from 'typebox';
 import Type from 'typebox';
 import { rfc3339 } from '../../lib/clock.ts';
-import { HOP_BY_HOP } from '../../lib/http/hop-by-hop.ts';
+import { HOP_BY_HOP } from '../../lib/http/header-values.ts';
 import { sentHeaderProblems, sentUrlProblems } from '../../lib/http/sent-request-fields.ts';
 import type { JsonObject } from '../../lib/json.ts';
-import { isCountryCode } from '../../lib/net/address-list/country-code.ts';
+import { isCountryCode } from '../../lib/net/country-code.ts';
 import { isLoopbackHost } from '../../lib/net/listen-address.ts';
-import { idString, reference, secret } from '../../lib/schema/annotations.ts';
+import { idString, mapOf, reference, secret } from '../../lib/schema/annotations.ts';
 import { bodyProblem } from '../../lib/schema/decode-body.ts';
 import type { FieldProblem } from '../../lib/schema/field-problem.ts';
-import { mapOf } from '../../lib/schema/map-of.ts';
 import type { ListState } from '../../lists/followed-list.ts';
 import type { RecordReader } from '../../replica/record-table.ts';
 import type { Operation } from '../operation.ts';

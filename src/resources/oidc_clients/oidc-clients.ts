@@ -2,7 +2,7 @@ import Type from 'typebox';
 import { OIDC_CLIENT_KIND } from '../../identity/people-records.ts';
 import { bodyProblem } from '../../lib/schema/decode-body.ts';
 import type { FieldProblem } from '../../lib/schema/field-problem.ts';
-import { hashToken } from '../../lib/text/token-hash.ts';
+import { hashToken } from '../../lib/text/secrets.ts';
 import { defineResource, describedFields } from '../resource.ts';
 
 const LOOPBACK = new Set(['127.0.0.1', '[::1]', 'localhost']);

@@ -1,7 +1,6 @@
 import Type from 'typebox';
 import type { JsonObject } from '../../lib/json.ts';
-import { refSchema } from '../../lib/schema/annotations.ts';
-import { mapOf } from '../../lib/schema/map-of.ts';
+import { mapOf, refSchema } from '../../lib/schema/annotations.ts';
 import type { InstallationRequests } from '../../telemetry/requests/installation-requests.ts';
 import { resourceErrors } from '../errors.ts';
 import { LIST_DESCRIPTION } from '../live-operations.ts';

@@ -1,7 +1,6 @@
 import Type from 'typebox';
 import type { JsonObject } from '../../lib/json.ts';
-import { type Ref, reference, refSchema } from '../../lib/schema/annotations.ts';
-import { mapOf } from '../../lib/schema/map-of.ts';
+import { mapOf, type Ref, reference, refSchema } from '../../lib/schema/annotations.ts';
 import { hasLabels } from '../../lib/text/labels.ts';
 import { notOnline } from '../errors.ts';
 import { liveReads } from '../live-operations.ts';

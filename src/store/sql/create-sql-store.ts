@@ -1,4 +1,4 @@
-import { mapInSlices } from '../../lib/async/map-in-slices.ts';
+import { mapInSlices } from '../../lib/async/slices.ts';
 import { type Clock, systemClock } from '../../lib/clock.ts';
 import { PosternError } from '../../lib/errors.ts';
 import { type Keyring, purposeSeals } from '../keyring.ts';

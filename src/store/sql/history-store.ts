@@ -1,4 +1,4 @@
-import { mapInSlices } from '../../lib/async/map-in-slices.ts';
+import { mapInSlices } from '../../lib/async/slices.ts';
 import { storeErrors } from '../errors.ts';
 import type { HistoryDocument, HistoryHead, HistoryItem, HistoryStore, LinkableEntry } from '../history-store.ts';
 import type { RecordKey } from '../store.ts';

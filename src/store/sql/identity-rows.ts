@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { subjectIdentity } from '../../lib/text/subject-identity.ts';
+import { subjectIdentity } from '../../lib/text/secrets.ts';
 import type { DueLogout, EndedApplication, EndedIdentitySession, EndedPerson } from '../identity-store.ts';
 import type { LoginChange, RecordKey } from '../store.ts';
 import { endLogins } from './logins/login-ends.ts';

@@ -1,5 +1,4 @@
-import { mapInSlices } from '../../lib/async/map-in-slices.ts';
-import { SliceLane } from '../../lib/async/slice-lane.ts';
+import { mapInSlices, SliceLane } from '../../lib/async/slices.ts';
 import { isJsonObject, type JsonObject } from '../../lib/json.ts';
 import { storeErrors } from '../errors.ts';
 import type { ChangeNote } from '../history-store.ts';

@@ -1,6 +1,6 @@
 import { closeSync, openSync } from 'node:fs';
 import type { Worker } from 'node:worker_threads';
-import { type Periodic, periodically } from '../../lib/async/periodically.ts';
+import { type Periodic, periodically } from '../../lib/async/waiting.ts';
 import { PosternError } from '../../lib/errors.ts';
 import { fromWire } from '../../lib/process/wire-error.ts';
 import { startProgramWorker } from '../../lib/program-files.ts';

@@ -1,5 +1,5 @@
 import { deserialize, serialize } from 'node:v8';
-import { TimeSlice } from '../../lib/async/slice-lane.ts';
+import { TimeSlice } from '../../lib/async/slices.ts';
 import { fromWire, type WireOutcome } from '../../lib/process/wire-error.ts';
 import type { JobOutcome } from '../group-commit.ts';
 import type { CommitMark } from '../sql/commit-rows.ts';

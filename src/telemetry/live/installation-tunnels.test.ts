@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { SliceLane } from '../../lib/async/slice-lane.ts';
+import { SliceLane } from '../../lib/async/slices.ts';
 import type { JsonObject } from '../../lib/json.ts';
-import { InstallationTunnels } from './installation-tunnels.ts';
-import type { NodeTunnels } from './tunnel-figures.ts';
+import { InstallationTunnels, type NodeTunnels } from './installation-tunnels.ts';
 
 const OWN: NodeTunnels = {
   tunnels: [{ id: 'tn_1', requests: 2, bytesIn: 10, bytesOut: 100, inProgress: 1 }],

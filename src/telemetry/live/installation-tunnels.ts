@@ -1,10 +1,48 @@
-import { greatestInSlices } from '../../lib/async/greatest-in-slices.ts';
-import { SharedResult } from '../../lib/async/shared-result.ts';
-import { type SliceLane, TimeSlice } from '../../lib/async/slice-lane.ts';
-import type { JsonObject } from '../../lib/json.ts';
+import { greatestInSlices, type SliceLane, TimeSlice } from '../../lib/async/slices.ts';
+import { SharedResult } from '../../lib/async/turns.ts';
+import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import { askedNodes, NO_THREADS, type OtherNodes, type OwnThreads } from '../other-nodes.ts';
-import { packedTunnels, rounded, unpackedTunnels } from './node-tunnels.ts';
-import type { AgentFigures, AllFigures, NodeTunnels, TunnelFigures } from './tunnel-figures.ts';
+
+/** For another node: short, since an answer is bounded. */
+function packedTunnels({ tunnels, agents }: NodeTunnels): JsonObject {
+  return {
+    tunnels: tunnels.map(({ id, requests, bytesIn, bytesOut, inProgress }) => [
+      ...[id, requests, bytesIn, bytesOut, inProgress],
+    ]),
+    agents: agents.map(({ id, roundTripsMs, bytesReceived, bytesSent }) => [
+      ...[id, bytesReceived, bytesSent, ...roundTripsMs.map(rounded)],
+    ]),
+  };
+}
+
+/** Ignores what another node should not have sent. */
+function unpackedTunnels({ tunnels, agents }: JsonObject): NodeTunnels {
+  return {
+    tunnels: rowsOf(tunnels).map(([id, requests, bytesIn, bytesOut, inProgress]) => ({
+      ...{ id, requests: numberOf(requests), bytesIn: numberOf(bytesIn), bytesOut: numberOf(bytesOut) },
+      inProgress: numberOf(inProgress),
+    })),
+    agents: rowsOf(agents).map(([id, received, sent, ...roundTrips]) => ({
+      ...{ id, bytesReceived: numberOf(received), bytesSent: numberOf(sent) },
+      roundTripsMs: roundTrips.map((each) => (typeof each === 'number' ? each : null)),
+    })),
+  };
+}
+
+function rounded(ms: number | null): number | null {
+  return ms === null ? null : Math.round(ms * 100) / 100;
+}
+
+type Row = readonly [id: string, ...JsonValue[]];
+
+function rowsOf(value: JsonValue | undefined): readonly Row[] {
+  const rows = Array.isArray(value) ? (value as readonly JsonValue[]) : [];
+  return rows.filter((row): row is Row => Array.isArray(row) && typeof row[0] === 'string');
+}
+
+function numberOf(value: JsonValue | undefined): number {
+  return typeof value === 'number' ? value : 0;
+}
 
 const KIND = 'tunnels.traffic';
 /** More than a page shows; a line of a live view stays below 200 kB. */
@@ -126,4 +164,36 @@ function withConnections(known: MergedAgent | undefined, agent: AgentFigures, no
     bytes_sent: (known?.bytes_sent ?? 0) + bytesSent,
     connections: [...(known?.connections ?? []), ...here],
   };
+}
+
+/** Use of a tunnel by the visitors of one node. */
+export interface TunnelFigures {
+  readonly id: string;
+  /** Requests and connections that have ended, and their bytes. */
+  readonly requests: number;
+  readonly bytesIn: number;
+  readonly bytesOut: number;
+  readonly inProgress: number;
+}
+
+/** The connections of an agent to one node. */
+export interface AgentFigures {
+  readonly id: string;
+  /** Duration of the last ping for each connection; null before the first answer. */
+  readonly roundTripsMs: readonly (number | null)[];
+  /** Over these connections: requests, responses and control messages. */
+  readonly bytesReceived: number;
+  readonly bytesSent: number;
+}
+
+/** Everything online at a node, read one by one, in several turns of the event loop. Null: nothing to list. */
+export interface AllFigures {
+  readonly tunnels: Iterable<TunnelFigures | null>;
+  readonly agents: Iterable<AgentFigures | null>;
+}
+
+/** The busiest of a node. */
+export interface NodeTunnels {
+  readonly tunnels: readonly TunnelFigures[];
+  readonly agents: readonly AgentFigures[];
 }

@@ -1,4 +1,4 @@
-import { TUNNEL_BACKEND_KIND } from '../../backends/backend-snapshot.ts';
+import { TUNNEL_BACKEND_KIND } from '../../backends/backend.ts';
 import type { RouteSnapshot } from '../../snapshot/edge-snapshot.ts';
 
 /** Answers of the edge that say that no upstream of the backend did its work. */

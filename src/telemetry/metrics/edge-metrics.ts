@@ -1,10 +1,83 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
-import { TUNNEL_BACKEND_KIND } from '../../backends/backend-snapshot.ts';
+import { TUNNEL_BACKEND_KIND } from '../../backends/backend.ts';
 import type { EdgeSnapshot, RouteSnapshot } from '../../snapshot/edge-snapshot.ts';
-import type { RawConnectionFacts } from '../facts/raw-connection-facts.ts';
-import { type CounterSeries, DirectCounter } from './direct-counter.ts';
-import { DirectHistogram, type HistogramSeries } from './direct-histogram.ts';
-import { MetricSeries, type MetricsLevel, type SeriesLabels } from './metric-series.ts';
+import type { RawConnectionFacts } from '../traffic-facts.ts';
+import { type CounterSeries, DirectCounter, DirectHistogram, type HistogramSeries } from './direct-metrics.ts';
+
+/** Granularity of traffic metrics. */
+type MetricsLevel = 'route' | 'edge' | 'process';
+
+/** Labels of one group of series. */
+class SeriesLabels {
+  readonly edge: string;
+  readonly route: string;
+  /** Its edge or route was deleted with its series: a request that ends late must not recreate them. */
+  isGone = false;
+  /** By metric name, so that each has one entry. */
+  readonly removals = new Map<string, () => void>();
+
+  constructor(edge: string, route: string) {
+    this.edge = edge;
+    this.route = route;
+  }
+}
+
+/** Number of deleted routes that are remembered for requests that outlive them. */
+const MAX_REMEMBERED = 10_000;
+
+/** The series of /metrics about traffic, at the configured level, and their removal with what they count. */
+class MetricSeries {
+  readonly none = new SeriesLabels('', '');
+  /** Endpoints of agents come and go by the thousand: one series for all of them. */
+  readonly ephemeral = new SeriesLabels('ephemeral', '');
+  readonly #level: MetricsLevel;
+  readonly #byEdge = new Map<string, Map<string, SeriesLabels>>();
+  readonly #gone = new Set<string>();
+
+  constructor(level: MetricsLevel) {
+    this.#level = level;
+  }
+
+  of({ edgeId, id }: { readonly edgeId: string; readonly id: string }): SeriesLabels {
+    if (this.#level === 'process' || this.#gone.has(edgeId) || this.#gone.has(id)) return this.none;
+    const route = this.#level === 'route' ? id : '';
+    let routes = this.#byEdge.get(edgeId);
+    if (routes === undefined) {
+      routes = new Map();
+      this.#byEdge.set(edgeId, routes);
+    }
+    let labels = routes.get(route);
+    if (labels === undefined) {
+      labels = new SeriesLabels(edgeId, route);
+      routes.set(route, labels);
+    }
+    return labels;
+  }
+
+  /** `routeIds` null: the whole edge was deleted. */
+  keepOnly(edgeId: string, routeIds: ReadonlySet<string> | null): void {
+    const routes = this.#byEdge.get(edgeId);
+    for (const [route, labels] of routes ?? []) {
+      if (routeIds !== null && (route === '' || routeIds.has(route))) continue;
+      routes?.delete(route);
+      labels.isGone = true;
+      for (const remove of labels.removals.values()) remove();
+      if (route !== '') this.#remember(route);
+    }
+    if (routeIds !== null) return;
+    this.#byEdge.delete(edgeId);
+    this.#remember(edgeId);
+  }
+
+  #remember(id: string): void {
+    this.#gone.add(id);
+    if (this.#gone.size <= MAX_REMEMBERED) return;
+    for (const oldest of this.#gone) {
+      this.#gone.delete(oldest);
+      return;
+    }
+  }
+}
 
 interface RouteCounters {
   readonly labels: SeriesLabels;
@@ -16,7 +89,7 @@ interface RouteCounters {
 }
 
 /** What is counted of a finished request. */
-export interface FinishedRequest {
+interface FinishedRequest {
   readonly route: RouteSnapshot | null;
   readonly status: number;
   readonly bytesIn: number;

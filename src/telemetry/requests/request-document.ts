@@ -1,5 +1,5 @@
 import { rfc3339 } from '../../lib/clock.ts';
-import type { HeaderList } from '../../lib/http/header-list.ts';
+import type { HeaderList } from '../../lib/http/header-values.ts';
 import type { JsonObject, JsonValue } from '../../lib/json.ts';
 import type { PassedBy, RecordedRequest } from './recorded-request.ts';
 

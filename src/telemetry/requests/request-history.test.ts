@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { recorded } from '../../../test/support/recorded-request.ts';
-import { onBug } from '../../lib/bug-report.ts';
-import { keptText } from './kept-text.ts';
+import { onBug } from '../../lib/guarded-listeners.ts';
+import { keptText } from './recorded-request.ts';
 import { RequestHistory } from './request-history.ts';
 
 suite('request history', () => {

@@ -1,4 +1,4 @@
-import { reportBug } from '../../lib/bug-report.ts';
+import { reportBug } from '../../lib/guarded-listeners.ts';
 import type { CountedRequest, RecordedRequest } from './recorded-request.ts';
 import type { RequestFilter } from './request-filter.ts';
 import { RequestRing } from './request-ring.ts';

@@ -1,6 +1,5 @@
 import type { Clock } from '../../lib/clock.ts';
-import { bucketOf } from './latency-buckets.ts';
-import { type Point, type Sample, StepRing } from './step-ring.ts';
+import { bucketOf, type Point, type Sample, StepRing } from './step-ring.ts';
 
 export const SHORT_STEP_SECONDS = 10;
 export const LONG_STEP_SECONDS = 60;

@@ -1,6 +1,5 @@
 import { errorTable } from '../../../src/lib/errors.ts';
-import { declared } from '../../../src/lib/settings/setting.ts';
-import { integer } from '../../../src/lib/settings/setting-kinds.ts';
+import { declared, integer } from '../../../src/lib/settings/setting.ts';
 import type { SharedPorts, SharedRuntime, SharedState } from '../../../src/modules/contract/keeps-state.ts';
 
 /** State of two modules. */

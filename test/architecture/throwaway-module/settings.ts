@@ -1,5 +1,4 @@
-import { declared, type SettingValues } from '../../../src/lib/settings/setting.ts';
-import { integer } from '../../../src/lib/settings/setting-kinds.ts';
+import { declared, integer, type SettingValues } from '../../../src/lib/settings/setting.ts';
 
 export const throwawaySettings = {
   throwaway_limit: declared(integer(1, 100), {

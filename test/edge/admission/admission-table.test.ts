@@ -4,7 +4,7 @@ import { after, test } from 'node:test';
 import { explainRoute } from '../../../src/edge/explain/explain-route.ts';
 import type { HypotheticalQuestion } from '../../../src/edge/explain/explanation.ts';
 import type { HypotheticalRequest } from '../../../src/edge/explain/hypothetical-request.ts';
-import { onBug } from '../../../src/lib/bug-report.ts';
+import { onBug } from '../../../src/lib/guarded-listeners.ts';
 import { JudgedExchange } from './judged-exchange.ts';
 import {
   ALL_PASS,

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { suite, type TestContext, test } from 'node:test';
 import { AddressCounter } from '../../../src/edge/tls/address-counter.ts';
-import { ownerOf } from '../../../src/lib/net/address-owner.ts';
+import { ownerOf } from '../../../src/lib/net/shared-places.ts';
 import { ofNode } from './capture-hello.ts';
 import { exchange, openTlsWorld, type TlsWorld, until } from './tls-world.ts';
 

@@ -1,6 +1,5 @@
 import type { AgentLink, OnlineTunnel } from '../../../src/edge/tunnels/online-tunnels.ts';
-import { HopWebSockets } from '../../../src/nodes/hop/hop-web-sockets.ts';
-import { receiveChannelHops, receiveHops } from '../../../src/nodes/hop/receive-hops.ts';
+import { HopWebSockets, receiveChannelHops, receiveHops } from '../../../src/nodes/hop/receive-hops.ts';
 import type { PeerLink } from '../../../src/nodes/links/peer-links.ts';
 import type { HopTracing } from '../../../src/tracing/hop-trace.ts';
 import { TunnelUse } from '../../../src/tunnel/tunnel-use.ts';

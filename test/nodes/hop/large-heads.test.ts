@@ -3,7 +3,7 @@ import type { ServerHttp2Stream } from 'node:http2';
 import { Readable } from 'node:stream';
 import { after, suite, test } from 'node:test';
 import { TunnelUpstream } from '../../../src/edge/tunnels/tunnel-upstream.ts';
-import type { HeaderList } from '../../../src/lib/http/header-list.ts';
+import type { HeaderList } from '../../../src/lib/http/header-values.ts';
 import { DeadlineTicker } from '../../../src/upstream/deadline-ticker.ts';
 import type { UpstreamRequest } from '../../../src/upstream/upstream.ts';
 import { FLAG, FRAME, frame } from '../../support/http2-frames.ts';

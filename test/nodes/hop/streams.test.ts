@@ -10,8 +10,7 @@ import {
 import { after, suite, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { AgentLink } from '../../../src/edge/tunnels/online-tunnels.ts';
-import { resetStream } from '../../../src/lib/http2/reset.ts';
-import { hasStreamEnd, watchStreamEnd } from '../../../src/lib/http2/stream-end.ts';
+import { hasStreamEnd, resetStream, watchStreamEnd } from '../../../src/lib/http2/stream-end.ts';
 import { eventually } from '../../tunnel/support/fault-world.ts';
 import { HopWorld, TUNNEL } from './hop-world.ts';
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, suite, test } from 'node:test';
 import { TunnelUpstream } from '../../../src/edge/tunnels/tunnel-upstream.ts';
-import type { FinishedSpan } from '../../../src/tracing/finished-span.ts';
 import { HopTracing } from '../../../src/tracing/hop-trace.ts';
+import type { FinishedSpan } from '../../../src/tracing/span-queue.ts';
 import { DeadlineTicker } from '../../../src/upstream/deadline-ticker.ts';
 import { eventually } from '../../tunnel/support/fault-world.ts';
 import { ask, limits } from '../../upstream/ask.ts';

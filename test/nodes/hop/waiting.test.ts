@@ -7,7 +7,7 @@ import { after, afterEach, suite, test } from 'node:test';
 import { NO_TUNNELS } from '../../../src/edge/tunnels/no-tunnels.ts';
 import { RawConnection } from '../../../src/edge/tunnels/raw-connection.ts';
 import { TunnelUpstream } from '../../../src/edge/tunnels/tunnel-upstream.ts';
-import { Announcement } from '../../../src/nodes/directory/announcement.ts';
+import { Announcement } from '../../../src/nodes/directory/announced.ts';
 import { DirectoryTunnel } from '../../../src/nodes/directory/directory-tunnel.ts';
 import { DeadlineTicker } from '../../../src/upstream/deadline-ticker.ts';
 import { eventually } from '../../tunnel/support/fault-world.ts';

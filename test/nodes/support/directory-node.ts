@@ -1,10 +1,9 @@
 import type { AgentLink, OnlineTunnel, OnlineTunnels } from '../../../src/edge/tunnels/online-tunnels.ts';
 import { hasLabels } from '../../../src/lib/text/labels.ts';
-import { AllTunnels } from '../../../src/nodes/directory/all-tunnels.ts';
 import { followNodes } from '../../../src/nodes/directory/followed-nodes.ts';
 import { NodeAnnouncer } from '../../../src/nodes/directory/node-announcer.ts';
-import type { Rights } from '../../../src/nodes/directory/stored-rights.ts';
-import { TunnelDirectory } from '../../../src/nodes/directory/tunnel-directory.ts';
+import type { Rights } from '../../../src/nodes/directory/rights.ts';
+import { AllTunnels, TunnelDirectory } from '../../../src/nodes/directory/tunnel-directory.ts';
 import { TunnelUse } from '../../../src/tunnel/tunnel-use.ts';
 import type { FakeNetwork } from './fake-network.ts';
 

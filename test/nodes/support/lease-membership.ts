@@ -1,5 +1,9 @@
-import type { LapseListener, Membership } from '../../../src/nodes/membership/membership.ts';
-import { NODE_LEASE_MS, NODE_RENEW_MS } from '../../../src/nodes/membership/membership.ts';
+import {
+  type LapseListener,
+  type Membership,
+  NODE_LEASE_MS,
+  NODE_RENEW_MS,
+} from '../../../src/nodes/membership/membership.ts';
 import type { NodeFacts, NodeRow } from '../../../src/nodes/node.ts';
 import type { Heartbeat, NodeStore } from '../../../src/store/node-store.ts';
 

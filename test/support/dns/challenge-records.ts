@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ChallengeRecords, type ChallengeRecordsOptions } from '../../../src/dns/challenge-records.ts';
 import type { DnsZone, ProviderPorts, ZoneRecords } from '../../../src/dns/dns-provider.ts';
-import { openZone } from '../../../src/dns/open-zone.ts';
+import { openZone } from '../../../src/dns/dns-zones.ts';
 import { createProviderFetch } from '../../../src/dns/provider-api.ts';
 import type { DnsLookup } from '../../../src/dns/servers/dns-lookup.ts';
 

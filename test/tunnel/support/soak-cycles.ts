@@ -5,7 +5,7 @@ import { createSecureContext } from 'node:tls';
 import { queryObjects, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import type { TunnelSpec } from '../../../src/agent/index.ts';
-import { BoundTunnel } from '../../../src/gateway/bound-tunnel.ts';
+import { BoundTunnel } from '../../../src/gateway/agent-session.ts';
 import type { Cleanup } from '../../support/cleanup.ts';
 import { isLong } from '../../support/share-of-cases.ts';
 import { TunnelWorld } from '../../support/tunnel-world.ts';

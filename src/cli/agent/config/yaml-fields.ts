@@ -1,6 +1,6 @@
-import { type DurationRule, durationForm, readDuration } from '../../../lib/text/duration.ts';
 import { didYouMean } from '../../../lib/text/near-match.ts';
-import type { YamlEntry, YamlMap } from '../../../lib/text/yaml/yaml-node.ts';
+import { type DurationRule, durationForm, readDuration } from '../../../lib/text/time.ts';
+import type { YamlEntry, YamlMap } from '../../../lib/text/yaml/plain-yaml.ts';
 
 /** Nobody reads the rest, and a million guesses at what was meant take minutes. */
 const MAX_EXPLAINED = 100;

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Backoff } from '../../../agent/timings.ts';
-import { reportBug } from '../../../lib/bug-report.ts';
 import { messageOf } from '../../../lib/error-text.ts';
+import { reportBug } from '../../../lib/guarded-listeners.ts';
 import {
   type Container,
   inspectedContainer,

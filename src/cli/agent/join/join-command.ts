@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { AgentError } from '../../../agent/errors.ts';
 import { usage } from '../../../lib/flags.ts';
 import { isHostName } from '../../../lib/net/listen-address.ts';
-import { hashToken } from '../../../lib/text/token-hash.ts';
+import { hashToken } from '../../../lib/text/secrets.ts';
 import { type Invitation, readInvitationLine } from '../../../tunnel/invitation-line.ts';
 import {
   type Command,

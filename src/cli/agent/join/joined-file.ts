@@ -2,7 +2,7 @@ import { dirname, join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { EnrollOptions, Enrolment } from '../../../agent/enroll.ts';
 import { whyUnwritable } from '../../../lib/error-text.ts';
-import { withField } from '../../../lib/text/yaml/with-field.ts';
+import { withField } from '../../../lib/text/yaml/read-yaml.ts';
 import type { AgentPorts } from '../agent-ports.ts';
 import type { AgentConfig } from '../config/agent-config.ts';
 import { type ConfigFile, examineAgentConfig, readAgentConfig } from '../config/read-agent-config.ts';

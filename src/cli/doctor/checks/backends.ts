@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import { type Finding, findingsOf } from '../../../checks/check.ts';
 import { FORBIDDEN_ADVICE, forbiddenLine } from '../../../checks/routes.ts';
 import type { StaticBackend } from '../../../client/generated/static-backends.ts';
-import { splitAddress } from '../../../lib/net/split-address.ts';
+import { splitAddress } from '../../../lib/net/host-name.ts';
 import { upstreamGuard } from '../../../upstream/upstream-guard.ts';
 import { dialProblem, mapConcurrently } from '../dial.ts';
 import type { Installation } from '../installation.ts';

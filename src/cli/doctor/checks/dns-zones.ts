@@ -1,11 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Finding, findingsOf } from '../../../checks/check.ts';
-import { DnsFailure } from '../../../dns/dns-failure.ts';
-import type { DnsZone } from '../../../dns/dns-provider.ts';
-import { openZone, providerOf } from '../../../dns/open-zone.ts';
+import { DnsFailure, type DnsZone } from '../../../dns/dns-provider.ts';
+import { openZone, providerOf } from '../../../dns/dns-zones.ts';
 import { createProviderFetch } from '../../../dns/provider-api.ts';
-import { askTxt } from '../../../dns/servers/ask-txt.ts';
 import { type DnsLookup, systemDnsLookup } from '../../../dns/servers/dns-lookup.ts';
+import { askTxt } from '../../../dns/servers/until-visible.ts';
 import { mapConcurrently } from '../dial.ts';
 import type { Installation } from '../installation.ts';
 

@@ -1,4 +1,4 @@
-import { isAuthority } from '../../../lib/http/is-authority.ts';
+import { isAuthority } from '../../../lib/http/urls.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../lib/json.ts';
 import { modules } from '../../../modules/registry.ts';
 import { unknownFields } from '../import-report.ts';

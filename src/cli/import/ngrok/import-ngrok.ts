@@ -1,5 +1,5 @@
 import { usage } from '../../../lib/flags.ts';
-import { parseHttpUrl } from '../../../lib/http/http-url.ts';
+import { parseHttpUrl } from '../../../lib/http/urls.ts';
 import type { JsonObject } from '../../../lib/json.ts';
 import { isOnThisMachine } from '../../api/connection.ts';
 import { createTextSource } from '../../api/text-source.ts';

@@ -1,6 +1,5 @@
 import { isJsonObject } from '../../../lib/json.ts';
-import { DnsFailure } from '../../dns-failure.ts';
-import type { OpenedZone, ZoneRecords } from '../../dns-provider.ts';
+import { DnsFailure, type OpenedZone, type ZoneRecords } from '../../dns-provider.ts';
 import { callApi, jsonOf, plainText, reasonOf } from '../../provider-api.ts';
 
 const KEPT_VALUES = 2;

@@ -1,6 +1,5 @@
 import { isJsonObject, type JsonObject } from '../../../lib/json.ts';
-import { DnsFailure } from '../../dns-failure.ts';
-import type { OpenedZone, TxtRecord, ZoneRecords } from '../../dns-provider.ts';
+import { DnsFailure, type OpenedZone, type TxtRecord, type ZoneRecords } from '../../dns-provider.ts';
 import { type ApiRequest, callApi, jsonOf, plainText, reasonOf } from '../../provider-api.ts';
 
 const BASE_URL = 'https://api.cloudflare.com/client/v4';

@@ -1,8 +1,6 @@
 import { isJsonObject, type JsonObject } from '../../../lib/json.ts';
-import { DnsFailure } from '../../dns-failure.ts';
-import type { OpenedZone, TxtRecord, ZoneRecords } from '../../dns-provider.ts';
+import { DnsFailure, nameInZone, type OpenedZone, type TxtRecord, type ZoneRecords } from '../../dns-provider.ts';
 import { callApi, jsonOf, plainText, reasonOf } from '../../provider-api.ts';
-import { nameInZone } from '../../record-name.ts';
 
 const BASE_URL = 'https://api.hetzner.cloud/v1';
 /** The shortest that the API accepts. */

@@ -1,5 +1,4 @@
-import type { DnsProvider } from '../../dns-provider.ts';
-import { secretOption, urlOption } from '../../provider-option.ts';
+import { type DnsProvider, secretOption, urlOption } from '../../dns-provider.ts';
 
 export const hetzner: DnsProvider = {
   name: 'hetzner',

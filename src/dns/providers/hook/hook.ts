@@ -1,5 +1,4 @@
-import type { DnsProvider } from '../../dns-provider.ts';
-import { textOption } from '../../provider-option.ts';
+import { type DnsProvider, textOption } from '../../dns-provider.ts';
 
 export const hook: DnsProvider = {
   name: 'hook',

@@ -1,16 +1,9 @@
 import { randomInt } from 'node:crypto';
 import type { ListenAddress } from '../../../lib/net/listen-address.ts';
-import { DnsFailure } from '../../dns-failure.ts';
-import type { OpenedZone, TxtRecord, ZoneRecords } from '../../dns-provider.ts';
-import {
-  signMessage,
-  type TsigAlgorithm,
-  type TsigKey,
-  type TsigVerdict,
-  verifyResponse,
-} from '../../messages/tsig.ts';
-import { CLASS, OPERATION, TYPE, type WrittenMessage, writeMessage, writeText } from '../../messages/write-message.ts';
+import { CLASS, OPERATION, TYPE, type WrittenMessage, writeMessage, writeText } from '../../dns-messages.ts';
+import { DnsFailure, type OpenedZone, type TxtRecord, type ZoneRecords } from '../../dns-provider.ts';
 import { ExchangeFailure, exchangeOverTcp, type ReceivedMessage } from '../../servers/exchange.ts';
+import { signMessage, type TsigAlgorithm, type TsigKey, type TsigVerdict, verifyResponse } from '../../tsig.ts';
 import { primaryServer } from './primary-server.ts';
 
 const TIMEOUT_MS = 15_000;

@@ -1,7 +1,5 @@
-import type { DnsProvider } from '../../dns-provider.ts';
-import { TSIG_ALGORITHMS } from '../../messages/tsig.ts';
-import { secretOption, textOption } from '../../provider-option.ts';
-import { isRecordName } from '../../record-name.ts';
+import { type DnsProvider, isRecordName, secretOption, textOption } from '../../dns-provider.ts';
+import { TSIG_ALGORITHMS } from '../../tsig.ts';
 import { primaryServer } from './primary-server.ts';
 
 export const rfc2136: DnsProvider = {

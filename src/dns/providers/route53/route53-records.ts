@@ -1,10 +1,8 @@
-import { KeyedMutex } from '../../../lib/async/keyed-mutex.ts';
-import { shownText } from '../../../lib/text/shown-text.ts';
-import { DnsFailure } from '../../dns-failure.ts';
-import type { OpenedZone, TxtRecord, ZoneRecords } from '../../dns-provider.ts';
+import { createHash, createHmac } from 'node:crypto';
+import { KeyedMutex } from '../../../lib/async/turns.ts';
+import { shownText } from '../../../lib/text/terminal-text.ts';
+import { DnsFailure, type OpenedZone, type TxtRecord, type ZoneRecords } from '../../dns-provider.ts';
 import { type ApiAnswer, type ApiRequest, callApi, withoutSecrets } from '../../provider-api.ts';
-import { type AwsCredentials, signRequest } from './sign-request.ts';
-import { elementsOf, escaped, textOf, xmlText } from './xml.ts';
 
 const BASE_URL = 'https://route53.amazonaws.com';
 const VERSION = '/2013-04-01';
@@ -167,4 +165,113 @@ function failure(what: string, { status, text }: ApiAnswer): DnsFailure {
       ? '. Check the access key in acme_dns, the clock of this server, and that the policy allows route53:ListHostedZonesByName, route53:ListResourceRecordSets and route53:ChangeResourceRecordSets'
       : '';
   return new DnsFailure(`Route 53: ${what} (status ${status}${code === null ? '' : ` ${code}`}): ${reason}${advice}`);
+}
+
+export interface AwsCredentials {
+  readonly accessKeyId: string;
+  readonly secretAccessKey: string;
+  readonly sessionToken: string | null;
+}
+
+export interface SignedRequest {
+  readonly method: string;
+  readonly url: string;
+  readonly body: string;
+  /** Signed with the others; in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+export interface SigningScope {
+  readonly region: string;
+  readonly service: string;
+  readonly nowMs: number;
+}
+
+/** All headers of the request, with its signature: AWS Signature Version 4. */
+export function signRequest(
+  { method, url, body, headers }: SignedRequest,
+  { accessKeyId, secretAccessKey, sessionToken }: AwsCredentials,
+  { region, service, nowMs }: SigningScope,
+): Record<string, string> {
+  const { host, pathname, searchParams } = new URL(url);
+  const time = new Date(nowMs).toISOString().replaceAll(/[-:]|\.\d{3}/g, '');
+  const day = time.slice(0, 8);
+  const signed: Record<string, string> = {
+    ...headers,
+    host,
+    'x-amz-date': time,
+    ...(sessionToken !== null && { 'x-amz-security-token': sessionToken }),
+  };
+  const names = Object.keys(signed).sort();
+  const canonical = [
+    method,
+    pathname,
+    canonicalQuery(searchParams),
+    ...names.map((name) => `${name}:${signed[name]?.trim()}`),
+    '',
+    names.join(';'),
+    sha256(body),
+  ].join('\n');
+  const scope = `${day}/${region}/${service}/aws4_request`;
+  const key = [day, region, service, 'aws4_request'].reduce<string | Buffer>(hmac, `AWS4${secretAccessKey}`);
+  const signature = hmac(key, `AWS4-HMAC-SHA256\n${time}\n${scope}\n${sha256(canonical)}`).toString('hex');
+  const { host: _, ...sent } = signed;
+  return {
+    ...sent,
+    authorization: `AWS4-HMAC-SHA256 Credential=${accessKeyId}/${scope}, SignedHeaders=${names.join(';')}, Signature=${signature}`,
+  };
+}
+
+function canonicalQuery(parameters: URLSearchParams): string {
+  const encoded = [...parameters].map(([name, value]) => [encode(name), encode(value)] as const);
+  return encoded
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map((pair) => pair.join('='))
+    .join('&');
+}
+
+/** RFC 3986: everything but the unreserved characters. */
+function encode(text: string): string {
+  return encodeURIComponent(text).replaceAll(/[!'()*]/g, (each) => `%${each.charCodeAt(0).toString(16).toUpperCase()}`);
+}
+
+function sha256(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}
+
+function hmac(key: string | Buffer, text: string): Buffer {
+  return createHmac('sha256', key).update(text).digest();
+}
+
+const ENTITIES: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
+
+/** Contents of the elements with this name, in order. Route 53 nests no element in one of its name, and uses no attributes. */
+export function elementsOf(xml: string, name: string): readonly string[] {
+  const found: string[] = [];
+  const [open, close] = [`<${name}>`, `</${name}>`];
+  for (let start = xml.indexOf(open); start !== -1; start = xml.indexOf(open, start)) {
+    const end = xml.indexOf(close, start);
+    if (end === -1) break;
+    found.push(xml.slice(start + open.length, end));
+    start = end + close.length;
+  }
+  return found;
+}
+
+/** Text of the first element with this name. */
+export function textOf(xml: string, name: string): string | null {
+  const [content] = elementsOf(xml, name);
+  return content === undefined ? null : xmlText(content);
+}
+
+export function xmlText(content: string): string {
+  return content.replaceAll(/&(?:#(\d{1,7})|#x([0-9a-fA-F]{1,6})|(\w{1,8}));/g, (whole, decimal, hex, name) => {
+    if (name !== undefined) return ENTITIES[String(name)] ?? String(whole);
+    const code = decimal === undefined ? Number.parseInt(String(hex), 16) : Number(decimal);
+    return code <= 0x10_ffff ? String.fromCodePoint(code) : String(whole);
+  });
+}
+
+export function escaped(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
 }

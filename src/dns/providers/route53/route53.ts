@@ -1,5 +1,4 @@
-import type { DnsProvider } from '../../dns-provider.ts';
-import { secretOption, textOption, urlOption } from '../../provider-option.ts';
+import { type DnsProvider, secretOption, textOption, urlOption } from '../../dns-provider.ts';
 
 export const route53: DnsProvider = {
   name: 'route53',

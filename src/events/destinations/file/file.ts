@@ -2,8 +2,8 @@ import { constants } from 'node:fs';
 import { type FileHandle, open, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import Type from 'typebox';
-import { KeyedMutex } from '../../../lib/async/keyed-mutex.ts';
-import { makeDirectories } from '../../../lib/process/make-directories.ts';
+import { KeyedMutex } from '../../../lib/async/turns.ts';
+import { makeDirectories } from '../../../lib/process/durable-file.ts';
 import { type DestinationPorts, type DestinationSender, defineDestinationKind } from '../destination-kind.ts';
 
 interface FileConfig {

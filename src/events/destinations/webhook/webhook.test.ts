@@ -3,7 +3,7 @@ import { createServer, type RequestListener } from 'node:http';
 import type { LookupFunction } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { Webhook } from 'standardwebhooks';
-import { publicAddressGuard } from '../../../lib/net/public-address-guard.ts';
+import { publicAddressGuard } from '../../../lib/net/cidr.ts';
 import type { DestinationPorts, SendOutcome } from '../destination-kind.ts';
 import { webhook } from './webhook.ts';
 

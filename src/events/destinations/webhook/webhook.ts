@@ -3,12 +3,11 @@ import { Agent as HttpsAgent } from 'node:https';
 import Type from 'typebox';
 import { FetchProblem } from '../../../lib/http/fetch-problem.ts';
 import { createGuardedFetch } from '../../../lib/http/guarded-fetch.ts';
-import { HOP_BY_HOP } from '../../../lib/http/hop-by-hop.ts';
+import { HOP_BY_HOP } from '../../../lib/http/header-values.ts';
 import { Agent as HttpAgent } from '../../../lib/http/node-http.ts';
 import { sentHeaderProblems, sentUrlProblems } from '../../../lib/http/sent-request-fields.ts';
-import { secret } from '../../../lib/schema/annotations.ts';
+import { mapOf, secret } from '../../../lib/schema/annotations.ts';
 import { bodyProblem } from '../../../lib/schema/decode-body.ts';
-import { mapOf } from '../../../lib/schema/map-of.ts';
 import {
   type DestinationPorts,
   type DestinationSender,

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import fc from 'fast-check';
+import { plainValue } from './plain-yaml.ts';
 import { readYaml, type YamlRules } from './read-yaml.ts';
-import { plainValue } from './yaml-node.ts';
 
 const STRICT: YamlRules = { hasAliases: false };
 const OWN: YamlRules = { hasAliases: true };

@@ -12,23 +12,23 @@ import type { SharedSecret } from '../../../edge/tls/ticket-keys.ts';
 import { tunnelFigures } from '../../../edge/tunnels/tunnel-figures.ts';
 import { WantedTypes } from '../../../events/event-recorder.ts';
 import { CONNECTION_CLOSED, REQUEST_COMPLETE, type TrafficReporter } from '../../../events/traffic-events.ts';
-import { SliceLane } from '../../../lib/async/slice-lane.ts';
+import { SliceLane } from '../../../lib/async/slices.ts';
 import { listenOnce, reporting } from '../../../lib/guarded-listeners.ts';
 import type { WholeAnswer, WholeRequest } from '../../../lib/http/whole-request.ts';
 import type { JsonObject } from '../../../lib/json.ts';
-import { ownThread } from '../../../lib/process/run-delay.ts';
-import { SharedTally } from '../../../lib/process/shared-tally.ts';
+import { SharedTally } from '../../../lib/process/shared-memory.ts';
+import { ownThread } from '../../../lib/process/standstill.ts';
 import { ThreadCalls, type ThreadMethods } from '../../../lib/process/thread-calls.ts';
 import { tuneRuntime } from '../../../lib/process/tune-runtime.ts';
 import { KnownLists } from '../../../lists/known-lists.ts';
-import { followBugs } from '../../../logging/bug-log.ts';
-import { createLog } from '../../../logging/logger.ts';
+import { createLog, followBugs } from '../../../logging/logger.ts';
 import { modules } from '../../../modules/registry.ts';
 import { ReplicaCopy } from '../../../replica/followed-replica.ts';
 import { createKeyring, purposeSeals } from '../../../store/keyring.ts';
 import { type Change, revisionOf } from '../../../store/store.ts';
 import { InstallationTunnels } from '../../../telemetry/live/installation-tunnels.ts';
 import { BackendTraffic } from '../../../telemetry/metrics/backend-traffic.ts';
+import type { AnsweringNode, OtherNodes } from '../../../telemetry/other-nodes.ts';
 import { InstallationRequests } from '../../../telemetry/requests/installation-requests.ts';
 import type { RecordedRequest } from '../../../telemetry/requests/recorded-request.ts';
 import { RequestHistory } from '../../../telemetry/requests/request-history.ts';
@@ -41,17 +41,43 @@ import { createOwnIssuer } from '../../data-plane/own-issuer.ts';
 import { proxiedClients } from '../../data-plane/proxied-clients.ts';
 import { openServerTracing, SEND_REST_WITHIN_MS } from '../../data-plane/tracing.ts';
 import { tallyIn } from '../../data-plane/traffic.ts';
-import type { AgentTls } from '../agent-orders.ts';
-import { remoteBudgets } from '../attempts-of-worker.ts';
-import { Board } from '../board.ts';
-import { sharedClock } from '../shared-clock.ts';
-import type { HandedListenerName, MainMethods, WorkerMethods, WorkerStart } from '../worker-protocol.ts';
-import { HeldAgents } from './held-agents.ts';
-import { HeldLink } from './held-link.ts';
-import { OwnQuestions } from './own-questions.ts';
-import { remoteLogins } from './remote-logins.ts';
-import { SentInBatches } from './sent-in-batches.ts';
+import { Board, sharedClock } from '../board.ts';
+import {
+  type AgentTls,
+  type HandedListenerName,
+  type MainMethods,
+  remoteBudgets,
+  type WorkerMethods,
+  type WorkerStart,
+} from '../worker-protocol.ts';
+import { HeldAgents, HeldLink } from './held-agents.ts';
+import { remoteLogins, SentInBatches } from './remote-logins.ts';
 import { WorkerTunnels } from './worker-tunnels.ts';
+
+/** Questions that the main thread asks a worker, which itself asks nobody. */
+export class OwnQuestions implements OtherNodes {
+  readonly ownName: string;
+  readonly #answers = new Map<string, (question: JsonObject) => JsonObject | Promise<JsonObject>>();
+
+  constructor(ownName: string) {
+    this.ownName = ownName;
+  }
+
+  answer(kind: string, answer: (question: JsonObject) => JsonObject | Promise<JsonObject>): void {
+    this.#answers.set(kind, answer);
+  }
+
+  askOthers(): Promise<readonly AnsweringNode[]> {
+    return Promise.resolve([]);
+  }
+
+  async ask(question: JsonObject): Promise<JsonObject> {
+    const { kind } = question;
+    const answer = typeof kind === 'string' ? this.#answers.get(kind) : undefined;
+    if (answer === undefined) throw new Error(`a worker does not know the question ${JSON.stringify(kind)}`);
+    return answer(question);
+  }
+}
 
 const BACKENDS_EVERY_MS = 1_000;
 /** One more than `outliveStreams` waits for. */

@@ -1,19 +1,23 @@
 import type { Socket } from 'node:net';
-import type { AgentLink } from '../../../edge/tunnels/online-tunnels.ts';
-import { AgentConnection } from '../../../gateway/agent-connection.ts';
-import { agentFigures } from '../../../gateway/agent-figures.ts';
+import type { AgentLink, OnlineTunnels } from '../../../edge/tunnels/online-tunnels.ts';
+import { AgentConnection, agentFigures } from '../../../gateway/agent-connection.ts';
 import { AgentHandshakes } from '../../../gateway/agent-handshakes.ts';
-import type { ConnectionHandler } from '../../../gateway/local-connection.ts';
+import type { ConnectionHandler } from '../../../gateway/agent-session.ts';
 import type { Clock } from '../../../lib/clock.ts';
 import { ignoreErrors } from '../../../lib/guarded-listeners.ts';
-import type { ArrivingClients } from '../../../lib/net/proxy-protocol/arriving-clients.ts';
+import type { ArrivingClients } from '../../../lib/net/arriving-clients.ts';
 import { type Shortage, shortageOf, takes } from '../../../lib/net/shared-places.ts';
+import { HopWebSockets, receiveChannelHops, receiveHops } from '../../../nodes/hop/receive-hops.ts';
+import { ServedFeeds } from '../../../nodes/links/feeds.ts';
+import { IncomingLink } from '../../../nodes/links/incoming-link.ts';
+import { BETWEEN_THREADS } from '../../../nodes/links/peer-links.ts';
+import { ServedCalls } from '../../../nodes/links/served-calls.ts';
 import { ManagedContexts, type ManagedRecords } from '../../../pki/managed-certificates.ts';
-import type { AgentFigures } from '../../../telemetry/live/tunnel-figures.ts';
+import type { AgentFigures } from '../../../telemetry/live/installation-tunnels.ts';
 import type { AgentMessage } from '../../../tunnel/messages.ts';
-import type { AgentOrder, AgentReports, AgentTls } from '../agent-orders.ts';
+import type { AgentOrder, AgentReports, AgentTls } from '../worker-protocol.ts';
 
-export interface HeldAgentsOptions {
+interface HeldAgentsOptions {
   readonly clients: ArrivingClients;
   readonly records: ManagedRecords;
   readonly clock: Clock;
@@ -169,5 +173,27 @@ export class HeldAgents implements ConnectionHandler<AgentConnection> {
     if (session === undefined) return;
     session.local.splice(session.local.indexOf(connection), 1);
     if (session.local.length === 0) this.#sessions.delete(session.id);
+  }
+}
+
+/** The worker's end of a connection on which the main thread opens streams for agents of this worker. */
+export class HeldLink {
+  readonly #link: IncomingLink;
+
+  constructor(socket: Socket, held: OnlineTunnels, onViolation: (why: string) => void) {
+    const served = {
+      calls: new ServedCalls(() => {}),
+      feeds: new ServedFeeds(),
+      streams: receiveHops(held, new HopWebSockets()),
+      requests: receiveChannelHops(held),
+      onViolation: (_main: string, why: string) => onViolation(why),
+    };
+    // A socket that was handed over does not read by itself, and HTTP/2 takes it as it is.
+    socket.resume();
+    this.#link = new IncomingLink(socket, 'main', served, () => {}, BETWEEN_THREADS);
+  }
+
+  close(): void {
+    this.#link.fail();
   }
 }

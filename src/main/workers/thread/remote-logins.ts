@@ -10,7 +10,7 @@ import type {
 import { askedIssuers, type IssuerAnswer, type IssuerQuestion } from '../../../modules/login/provider/asked-issuers.ts';
 import type { LoginMethod } from '../worker-protocol.ts';
 
-export interface RemoteLogins extends LoginRecords {
+interface RemoteLogins extends LoginRecords {
   /** In the order of the store, before the answer to the call that made the change. */
   changed(changes: readonly LoginChange[]): void;
   foreign(): void;
@@ -21,7 +21,7 @@ export interface RemoteLogins extends LoginRecords {
   seen(question: SeenQuestion): readonly LoginRecord[];
 }
 
-export interface LoginThreadCalls extends Pick<LoginThreads, 'keyReplaced' | 'seen'> {
+interface LoginThreadCalls extends Pick<LoginThreads, 'keyReplaced' | 'seen'> {
   askIssuer(question: IssuerQuestion): Promise<IssuerAnswer>;
 }
 
@@ -87,4 +87,32 @@ function added<Item>(items: Set<Item>, item: Item): () => void {
   return () => {
     items.delete(item);
   };
+}
+
+const MAX_WAIT_MS = 50;
+const MAX_BATCH = 64;
+
+/** Sends what comes one by one to another thread in batches: a message for each would cost more than the thing itself. */
+export class SentInBatches<Item> {
+  readonly #send: (items: readonly Item[]) => void;
+  #gathered: Item[] = [];
+  #timer: NodeJS.Timeout | null = null;
+
+  constructor(send: (items: readonly Item[]) => void) {
+    this.#send = send;
+  }
+
+  add(item: Item): void {
+    this.#gathered.push(item);
+    if (this.#gathered.length >= MAX_BATCH) this.flush();
+    else this.#timer ??= setTimeout(() => this.flush(), MAX_WAIT_MS).unref();
+  }
+
+  flush(): void {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
+    const items = this.#gathered;
+    this.#gathered = [];
+    if (items.length > 0) this.#send(items);
+  }
 }

@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import type { AgentLink, OnlineTunnel, OnlineTunnels } from '../../../edge/tunnels/online-tunnels.ts';
 import { TunnelCircuitBreaker } from '../../../edge/tunnels/tunnel-circuit-breaker.ts';
 import { type Shortage, shortageOf, takes } from '../../../lib/net/shared-places.ts';
-import type { SharedTally } from '../../../lib/process/shared-tally.ts';
+import type { SharedTally } from '../../../lib/process/shared-memory.ts';
 import { OutgoingLink } from '../../../nodes/links/outgoing-link.ts';
 import { BETWEEN_THREADS } from '../../../nodes/links/peer-links.ts';
 import { LabelIndex } from '../../../tunnel/label-index.ts';

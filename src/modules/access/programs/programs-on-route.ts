@@ -1,6 +1,5 @@
 import type { ErrorCode } from '../../../lib/errors.ts';
-import { bearerCredentials } from '../../../lib/http/bearer-credentials.ts';
-import type { HeaderList } from '../../../lib/http/header-list.ts';
+import { bearerCredentials, type HeaderList } from '../../../lib/http/header-values.ts';
 import type { Identity, Pass, Permit, Refusal, TrafficRequest, Verdict } from '../../contract/decides.ts';
 import type { ConfiguredBy } from '../../contract/prepare.ts';
 import type { HeaderChange } from '../../contract/prepared-module.ts';

@@ -1,5 +1,5 @@
 import type { ServerMetadata } from 'openid-client';
-import { atMost } from '../../../lib/async/deadline.ts';
+import { atMost } from '../../../lib/async/waiting.ts';
 import type { Clock } from '../../../lib/clock.ts';
 import { messageOf } from '../../../lib/error-text.ts';
 import type { GuardedFetch } from '../../../lib/http/guarded-fetch.ts';

@@ -3,8 +3,7 @@ import { createLocalJWKSet, type JSONWebKeySet } from 'jose';
 import type { Clock } from '../../../lib/clock.ts';
 import { FetchProblem } from '../../../lib/http/fetch-problem.ts';
 import type { GuardedFetch, GuardedFetchInit } from '../../../lib/http/guarded-fetch.ts';
-import { isJsonObject, type JsonObject } from '../../../lib/json.ts';
-import { parseExactJson } from '../../../lib/text/exact-json.ts';
+import { isJsonObject, type JsonObject, parseExactJson } from '../../../lib/json.ts';
 import { LoginProblem, unansweredProblem } from './login-problem.ts';
 
 /** Calls one of the provider's endpoints; any status but 200 is a problem. */

@@ -7,8 +7,7 @@ import {
   jwtVerify,
 } from 'jose';
 import type { Clock } from '../../../lib/clock.ts';
-import type { JsonObject } from '../../../lib/json.ts';
-import { parseExactJson } from '../../../lib/text/exact-json.ts';
+import { type JsonObject, parseExactJson } from '../../../lib/json.ts';
 import type { IssuerSource, PublishedKeys } from './issuer-source.ts';
 import { foreignText, LoginProblem, type TokenFault, type TokenName } from './login-problem.ts';
 

@@ -1,6 +1,6 @@
-import { headerText } from '../../../lib/http/header-text.ts';
+import { headerText } from '../../../lib/http/header-values.ts';
 import type { JsonObject } from '../../../lib/json.ts';
-import { isEmailVerified } from '../../../lib/text/verified-email.ts';
+import { isEmailVerified } from '../../../lib/text/email-address.ts';
 import type { Identity, TrafficRequest } from '../../contract/decides.ts';
 import type { LoginRecord } from '../../contract/login-store.ts';
 import type { OwnIssuer } from '../../contract/own-issuer.ts';

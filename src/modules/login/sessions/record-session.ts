@@ -1,6 +1,6 @@
 import { rfc3339 } from '../../../lib/clock.ts';
 import type { JsonObject } from '../../../lib/json.ts';
-import { subjectIdentity } from '../../../lib/text/subject-identity.ts';
+import { subjectIdentity } from '../../../lib/text/secrets.ts';
 import type { OwnPathRequest } from '../../contract/prepared-module.ts';
 import { originOf } from '../flow/return-target.ts';
 import type { LoginParameters, LoginTokens } from '../login-client.ts';

@@ -1,4 +1,0 @@
-export interface ParserProblem {
-  readonly reason: 'malformed' | 'headers_too_large';
-  readonly message: string;
-}
