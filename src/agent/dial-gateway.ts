@@ -12,8 +12,8 @@ import { attach, closing, guarded, ignoreErrors } from '../lib/guarded-listeners
 import { parseListenAddress } from '../lib/net/listen-address.ts';
 import { localhostLookup } from '../lib/net/lookups.ts';
 import { ALPN } from '../tunnel/protocol.ts';
+import { upstreamSecureContext } from '../upstream/dial.ts';
 import { codeOf } from '../upstream/upstream-failure.ts';
-import { upstreamSecureContext } from '../upstream/upstream-secure-context.ts';
 import { AgentError } from './errors.ts';
 import type { AgentOptions } from './handle.ts';
 

@@ -3,13 +3,13 @@ import type { Clock } from '../lib/clock.ts';
 import type { EdgeSnapshot } from '../snapshot/edge-snapshot.ts';
 import type { Tracing } from '../tracing/tracing.ts';
 import type { UpstreamFailure } from '../upstream/upstream.ts';
+import type { AdmissionLimit } from './admission.ts';
 import type { ConnectionFacts } from './connections/connection-facts.ts';
 import type { EdgeErrorCode } from './errors.ts';
 import type { Exchange } from './exchange/exchange.ts';
-import type { ForwardingSettings } from './forwarding/forwarded-headers.ts';
+import type { ForwardingSettings } from './forwarding/forwarded-request.ts';
 import type { IncomingRequest } from './http/incoming-request.ts';
 import type { RequestHead } from './http/request-head.ts';
-import type { AdmissionLimit } from './limits/admission.ts';
 
 /** The response to a request that could not be parsed. */
 export interface UnreadRefusal {

@@ -1,10 +1,13 @@
+import type { ReservedNames } from '../modules/reserved-names.ts';
 import type { UpstreamLimits } from '../upstream/upstream.ts';
+import type { AdmissionLimits } from './admission.ts';
 import type { StrictTransportSecuritySettings } from './answers/strict-transport-security.ts';
-import type { ForwardingSettings } from './forwarding/forwarded-headers.ts';
-import type { HttpLimits } from './http/http-limits.ts';
-import type { AdmissionLimits } from './limits/admission.ts';
+import type { ForwardingSettings } from './forwarding/forwarded-request.ts';
+import { DroppedHeaders } from './http/dropped-headers.ts';
+import type { HeadRules } from './http/request-head.ts';
+import type { HttpLimits } from './http/sweep.ts';
 import type { RecordingSettings } from './reports/record-request.ts';
-import type { TlsLimits } from './tls/tls-limits.ts';
+import type { TlsLimits } from './tls/tls-ports.ts';
 
 /** Limits and behaviour of the edge. */
 export interface EdgeSettings {
@@ -27,4 +30,15 @@ export interface EdgeSettings {
   readonly keptHeaders?: readonly string[];
   /** Ports allowed in a request's Host; empty: any. */
   readonly hostPorts: readonly number[];
+}
+
+/** The rules for heads that settings and modules make. */
+export function headRules(
+  { droppedHeaders, keptHeaders = [], hostPorts }: Pick<EdgeSettings, 'droppedHeaders' | 'keptHeaders' | 'hostPorts'>,
+  reserved: Pick<ReservedNames, 'headers'>,
+): HeadRules {
+  return {
+    dropped: new DroppedHeaders(droppedHeaders, reserved.headers, keptHeaders),
+    hostPorts: hostPorts.length === 0 ? null : new Set(hostPorts),
+  };
 }

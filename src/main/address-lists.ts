@@ -14,7 +14,7 @@ import { settingsOf } from '../modules/module-settings.ts';
 import type { Replica } from '../replica/replica.ts';
 import { configOf } from '../snapshot/module-tables.ts';
 import { type Change, revisionOf, type StoredRecord } from '../store/store.ts';
-import type { OwnAddresses } from '../upstream/own-addresses.ts';
+import type { OwnAddresses } from '../upstream/upstream-guard.ts';
 import { LIST_KIND } from './data-plane/assemble-edge.ts';
 import { moduleNetwork } from './data-plane/module-runtimes.ts';
 

@@ -1,8 +1,7 @@
 import type { Socket } from 'node:net';
 import type { EdgeDrainOptions } from '../edge/drain-edge.ts';
 import type { Edge } from '../edge/edge.ts';
-import { type OpenServer, openEdgeListener } from '../edge/listeners/edge-listener.ts';
-import { openPlainListener } from '../edge/listeners/plain-listener.ts';
+import { type OpenServer, openEdgeListener, openPlainListener } from '../edge/listeners/edge-listener.ts';
 import type { EndpointPublisher } from '../edge/tunnels/endpoints.ts';
 import type { TunnelPorts } from '../edge/tunnels/tunnel-traffic.ts';
 import { ignoreErrors } from '../lib/guarded-listeners.ts';

@@ -17,7 +17,7 @@ import { createKsuidSource } from '../lib/text/ksuid.ts';
 import type { Replica } from '../replica/replica.ts';
 import type { DestinationTester } from '../resources/event_destinations/event-destinations.ts';
 import type { Store } from '../store/store.ts';
-import type { OwnAddresses } from '../upstream/own-addresses.ts';
+import type { OwnAddresses } from '../upstream/upstream-guard.ts';
 import { nodeName } from './cluster/nodes.ts';
 
 export interface EventDependencies {

@@ -1,16 +1,30 @@
 import { lookup as systemLookup } from 'node:dns';
-import { isIP, type LookupFunction, connect as netConnect, type Socket } from 'node:net';
-import { type ConnectionOptions, checkServerIdentity, type SecureContext, connect as tlsConnect } from 'node:tls';
+import { isIP, type LookupFunction, connect as netConnect, type OnReadOpts, type Socket } from 'node:net';
+import {
+  type ConnectionOptions,
+  checkServerIdentity,
+  createSecureContext,
+  getCACertificates,
+  type SecureContext,
+  connect as tlsConnect,
+} from 'node:tls';
 import { messageOf } from '../lib/error-text.ts';
-import { attach, closing, guarded, ignoreErrors, listen, reporting } from '../lib/guarded-listeners.ts';
+import {
+  attach,
+  closing,
+  guarded,
+  ignoreErrors,
+  type ListenerOwner,
+  listen,
+  reporting,
+} from '../lib/guarded-listeners.ts';
 import { ForbiddenAddressError, guardedLookup } from '../lib/net/lookups.ts';
 import { noticeVanished } from '../lib/net/sockets.ts';
-import { Inlet } from './inlet.ts';
-import { NoDescriptorError, roomyLookup } from './roomy-lookup.ts';
+import { isCrowded } from '../lib/net/waiting-bytes.ts';
 import type { UpstreamFailure } from './upstream.ts';
 import { failed, reasonOf } from './upstream-failure.ts';
 
-export interface DialOptions {
+interface DialOptions {
   readonly host: string;
   readonly port: number;
   /** `takesAnyCertificate` is for agents whose user chose it; the edge never sets it. */
@@ -27,7 +41,7 @@ export interface DialOptions {
 }
 
 /** Intended use of the connection. */
-export interface DialPurpose {
+interface DialPurpose {
   readonly alpn: readonly ('h2' | 'http/1.1')[];
   /** The socket will be passed on as a stream, so its bytes must arrive through the stream. */
   readonly isStream: boolean;
@@ -40,7 +54,7 @@ export interface Dialled {
   readonly inlet: Inlet | null;
 }
 
-export type DialHandler = (dialled: Dialled | null, failure: UpstreamFailure | null) => void;
+type DialHandler = (dialled: Dialled | null, failure: UpstreamFailure | null) => void;
 /**
  * Connects, and returns a function that cancels the attempt. The handler is never called before this returns, nor after
  * cancelling.
@@ -142,4 +156,97 @@ function negotiated(socket: Socket): 'h2' | 'http/1.1' {
 
 function connectFailure(error: unknown): UpstreamFailure {
   return failed('connect', reasonOf(error), messageOf(error), false);
+}
+
+/** The rest of this process's file descriptors is reserved. */
+class NoDescriptorError extends Error {
+  readonly code = 'EMFILE';
+
+  constructor() {
+    super('this process has too few file descriptors left for another connection. Raise LimitNOFILE= or ulimit -n');
+    this.name = 'NoDescriptorError';
+  }
+}
+
+/** Asks for room once the name is resolved: the socket is opened next, and not before. */
+function roomyLookup(lookup: LookupFunction, hasRoom: () => boolean): LookupFunction {
+  return (hostname, options, callback) => {
+    lookup(hostname, options, (error, found, family) => {
+      if (error === null && !hasRoom()) callback(new NoDescriptorError(), '', 0);
+      else callback(error, found, family);
+    });
+  };
+}
+
+export interface ByteTarget extends ListenerOwner {
+  /** `bytes` is overwritten by the next read of any connection: copy what must be kept. */
+  onBytes(bytes: Buffer): void;
+}
+
+const READ_BYTES = 65_536;
+/**
+ * All plain connections read into one buffer: the system fills it and `onBytes` empties it within one turn of the event
+ * loop, and nothing in between (writing, connecting) reads from a plain socket. Without it each read allocates 64 KiB
+ * and frees most of it: about 1 µs and much garbage collection per response. On Windows reads are posted ahead of time,
+ * and TLS may read while it writes: neither may share the buffer.
+ */
+const shared = process.platform === 'win32' ? null : Buffer.allocUnsafeSlow(READ_BYTES);
+
+/** While much waits for slow readers, a single read must not add more than this. */
+const PART_BYTES = 16_384;
+const sharedPart = (shared ?? Buffer.alloc(0)).subarray(0, PART_BYTES);
+
+/** Delivers a plain socket's bytes without going through its stream. */
+class Inlet {
+  target: ByteTarget | null = null;
+  /** The first read of a connection is small: thousands of connections may begin before what they read is counted. */
+  #hasRead = false;
+  readonly onread: OnReadOpts;
+
+  constructor() {
+    const buffer = shared ?? Buffer.allocUnsafeSlow(READ_BYTES);
+    const part = shared === null ? buffer.subarray(0, PART_BYTES) : sharedPart;
+    this.onread = {
+      buffer: () => {
+        const isFirst = !this.#hasRead;
+        this.#hasRead = true;
+        return isFirst || isCrowded() ? part : buffer;
+      },
+      callback: (count) => {
+        const { target } = this;
+        try {
+          target?.onBytes(buffer.subarray(0, count));
+        } catch (error) {
+          target?.contain(error);
+        }
+        return true;
+      },
+    };
+  }
+}
+
+let systemContext: SecureContext | null = null;
+
+/**
+ * Trusted certificates for upstreams. Reading the system's certificates takes tens of milliseconds and some megabytes:
+ * done once for all upstreams, at the first connection that needs them.
+ */
+export function upstreamSecureContext(ca: string | readonly string[] | undefined): () => SecureContext {
+  if (ca === undefined) {
+    return () => {
+      systemContext ??= createSecureContext({ ca: systemRoots(), minVersion: 'TLSv1.2' });
+      return systemContext;
+    };
+  }
+  let own: SecureContext | null = null;
+  return () => {
+    own ??= createSecureContext({ ca: typeof ca === 'string' ? ca : [...ca], minVersion: 'TLSv1.2' });
+    return own;
+  };
+}
+
+/** The machine's trust store, or the runtime's own list where there is none. */
+function systemRoots(): string[] {
+  const system = getCACertificates('system');
+  return system.length > 0 ? [...system, ...getCACertificates('extra')] : getCACertificates('default');
 }

@@ -1,8 +1,7 @@
 import { SharedPlaces } from '../lib/net/shared-places.ts';
 import type { DeadlineTicker } from './deadline-ticker.ts';
 import type { Dial, Dialled } from './dial.ts';
-import { type ConnectionOwner, Http1Connection } from './http1-connection.ts';
-import { type ExchangeOwner, Http1Exchange } from './http1-exchange.ts';
+import { type ConnectionOwner, type ExchangeOwner, Http1Connection, Http1Exchange } from './http1-connection.ts';
 import { isIdempotent } from './request-headers.ts';
 import type {
   Upstream,

@@ -6,24 +6,30 @@ import { headBytes, neverIndexed } from '../lib/http2/heads.ts';
 import { type Shortage, shortageOfCode } from '../lib/net/shared-places.ts';
 import { breakOff } from '../lib/net/sockets.ts';
 import { BodySender, type BodySink } from './body-sender.ts';
-import type { Carried, Carrier, RequestChannel } from './carrier.ts';
 import { type DeadlineTicker, TICK_MS, type Ticked } from './deadline-ticker.ts';
-import { type CarrierLink, Http2Carrier } from './http2-carrier.ts';
-import { http2RequestHeaders, http2ResponseHead, http2ResponseHeaders } from './http2-headers.ts';
-import { Http2SwitchCarrier } from './http2-switch-carrier.ts';
-import { MAX_INFORMATIONAL } from './max-informational.ts';
-import { isSafe } from './request-headers.ts';
-import { ChannelOverError, requestRefusal } from './unsendable.ts';
-import type {
-  RequestBody,
-  ResponseHead,
-  UpstreamExchange,
-  UpstreamFailure,
-  UpstreamHandler,
-  UpstreamLimits,
-  UpstreamRequest,
+import { type CarrierLink, Http2Carrier, Http2SwitchCarrier } from './http2-carrier.ts';
+import { http2RequestHeaders, http2ResponseHead, http2ResponseHeaders, isSafe } from './request-headers.ts';
+import {
+  type Carried,
+  type Carrier,
+  MAX_INFORMATIONAL,
+  type RequestBody,
+  type RequestChannel,
+  type ResponseHead,
+  type UpstreamExchange,
+  type UpstreamFailure,
+  type UpstreamHandler,
+  type UpstreamLimits,
+  type UpstreamRequest,
 } from './upstream.ts';
-import { failed, REASON_OF_SHORTAGE, REQUEST_BODY, reasonOf } from './upstream-failure.ts';
+import {
+  ChannelOverError,
+  failed,
+  REASON_OF_SHORTAGE,
+  REQUEST_BODY,
+  reasonOf,
+  requestRefusal,
+} from './upstream-failure.ts';
 
 const REASONS: Readonly<Record<number, string>> = {
   [constants.NGHTTP2_REFUSED_STREAM]: 'refused_stream',

@@ -1,11 +1,209 @@
+import { type ClientHttp2Session, type ClientHttp2Stream, connect, type Settings } from 'node:http2';
+import type { Socket } from 'node:net';
+import { type ListenerOwner, listen, listenOnce, reportBug } from '../lib/guarded-listeners.ts';
 import type { HeaderList } from '../lib/http/header-values.ts';
-import type { DeadlineTicker } from './deadline-ticker.ts';
+import { destroySession, outliveStreams } from '../lib/http2/end-session.ts';
+import { sendRequest } from '../lib/http2/heads.ts';
+import { SessionWindows } from '../lib/http2/session-windows.ts';
+import { SHARED_SESSION } from '../lib/http2/shared-session.ts';
+import { cancelStream } from '../lib/http2/stream-end.ts';
+import { isCrowded } from '../lib/net/waiting-bytes.ts';
+import type { DeadlineTicker, Ticked } from './deadline-ticker.ts';
 import type { Dialled } from './dial.ts';
 import { Http2Exchange, type Http2ExchangeOwner } from './http2-exchange.ts';
-import { Http2Link } from './http2-link.ts';
 import type { UpstreamExchange, UpstreamHandler, UpstreamLimits, UpstreamRequest } from './upstream.ts';
+import { codeOf } from './upstream-failure.ts';
 
-export interface Http2UpstreamOptions {
+interface Http2LinkOptions {
+  readonly authority: string;
+  readonly limits: UpstreamLimits;
+  readonly ticker: DeadlineTicker;
+  onClosed(link: Http2Link): void;
+}
+
+/** Further concurrent requests use another session: one lost packet then delays only a part of them. */
+const MAX_STREAMS = 100;
+const STREAM_WINDOW_BYTES = 512 * 1024;
+/** Upstreams are mostly near: their streams need less than those of agents, and a service may have many sessions. */
+const WINDOWS = {
+  budgetBytes: () => (isCrowded() ? 0 : 8 * 1024 * 1024),
+  largestBytes: STREAM_WINDOW_BYTES,
+  smallestBytes: 64 * 1024,
+  crowdedBytes: 32 * 1024,
+};
+/** Room for every stream's whole window: slow readers must not block fast ones. */
+const SESSION_WINDOW_BYTES = (MAX_STREAMS + 28) * STREAM_WINDOW_BYTES;
+/**
+ * With this much waiting for clients that do not read, further requests use another session: its windows are wider, and an upstream
+ * that holds the rest of these responses may refuse further ones (Node does from 10 MB on).
+ */
+const CLOGGED_BYTES = 2 * 1024 * 1024;
+/**
+ * After this long without a byte while streams are open, the peer is pinged. Not more often: gRPC servers end
+ * connections whose pings come closer than five minutes ("too_many_pings"). In between, TCP keep-alive detects dead
+ * hosts.
+ */
+const PING_AFTER_MS = 305_000;
+const PING_TIMEOUT_MS = 10_000;
+const TCP_PROBE_AFTER_MS = 30_000;
+/**
+ * Upstreams treat many resets as an attack (CVE-2023-44487) and end the session with all its streams: Node and nghttp2
+ * after 1,000 at once and 33 a second, Envoy after 500, Netty after 200 in 30 s. Here a reset is a client that went
+ * away, and many of them may be legitimate. A session that has sent this many resets is retired. Together with its
+ * remaining streams (at most MAX_STREAMS more) it stays below all of those limits. The cost is one handshake per burst.
+ */
+const RESET_BURST = 50;
+const RESETS_PER_MS = 2 / 1000;
+/** The runtime's code for errors of nghttp2. */
+const UNREADABLE = 'ERR_HTTP2_ERROR';
+
+/** One session: *open*, then *retired* (GOAWAY from either side; streams in progress finish), then *closed*. */
+class Http2Link implements Ticked, ListenerOwner {
+  active = 0;
+  /** The upstream sent what nghttp2 cannot read, such as a header of more than 64 KB, and all streams were lost. */
+  isUnreadable = false;
+  tickPosition = -1;
+  readonly #socket: Socket;
+  readonly #session: ClientHttp2Session;
+  readonly #options: Http2LinkOptions;
+  readonly #windows: SessionWindows;
+  #isRetired = false;
+  #maxStreams = MAX_STREAMS;
+  #bytesRead = 0;
+  #heardAtMs: number;
+  #pingedAtMs = 0;
+  #idleSinceMs: number;
+  /** A leaky bucket. */
+  #resets = 0;
+  #resetAtMs = 0;
+
+  constructor(socket: Socket, options: Http2LinkOptions) {
+    const { limits, ticker, authority } = options;
+    this.#socket = socket;
+    this.#options = options;
+    ticker.add(this);
+    this.#heardAtMs = ticker.nowMs;
+    this.#idleSinceMs = ticker.nowMs;
+    socket.setKeepAlive(true, TCP_PROBE_AFTER_MS);
+    const session = connect(authority, {
+      createConnection: () => socket,
+      ...SHARED_SESSION,
+      maxHeaderListPairs: limits.maxHeaderCount,
+      settings: {
+        enablePush: false,
+        initialWindowSize: STREAM_WINDOW_BYTES,
+        maxHeaderListSize: limits.maxHeaderBytes,
+      },
+    });
+    outliveStreams(session, socket);
+    this.#session = session;
+    this.#windows = new SessionWindows(session, WINDOWS);
+    listenOnce(session, 'connect', this, () => session.setLocalWindowSize(SESSION_WINDOW_BYTES));
+    listen(session, 'remoteSettings', this, ({ maxConcurrentStreams }: Settings) => {
+      this.#maxStreams = Math.min(MAX_STREAMS, maxConcurrentStreams ?? MAX_STREAMS);
+    });
+    // Each stream reports the error itself.
+    listen(session, 'error', this, (error: Error) => {
+      if (codeOf(error) === UNREADABLE) this.isUnreadable = true;
+    });
+    listenOnce(session, 'close', this, () => {
+      this.#isRetired = true;
+      ticker.delete(this);
+      options.onClosed(this);
+    });
+  }
+
+  contain(error: unknown): void {
+    this.#isRetired = true;
+    destroySession(this.#session, null);
+    reportBug(error, { part: 'HTTP/2 upstream session' });
+  }
+
+  get isLost(): boolean {
+    return this.#session.destroyed;
+  }
+
+  get hasRoom(): boolean {
+    // A GOAWAY from the upstream closes the session, which lets the streams in progress finish.
+    if (this.#isRetired || this.active >= this.#maxStreams || this.#windows.heldBytes >= CLOGGED_BYTES) return false;
+    return !this.#session.closed && !this.#session.destroyed;
+  }
+
+  request(headers: readonly string[], options: { endStream: boolean; waitForTrailers: boolean }): ClientHttp2Stream {
+    const stream = sendRequest(this.#session, headers, options);
+    this.active += 1;
+    this.#windows.opened();
+    return stream;
+  }
+
+  /** Ends a stream of this session early, with CANCEL. */
+  reset(stream: ClientHttp2Stream): void {
+    cancelStream(stream);
+    this.countReset();
+  }
+
+  /** The upstream refuses to serve more on this session, which holds responses for clients that do not read: others need another one. */
+  onCalm(): boolean {
+    if (this.#windows.heldBytes === 0) return false;
+    this.#isRetired = true;
+    return true;
+  }
+
+  held(bytes: number): void {
+    this.#windows.held(bytes);
+  }
+
+  countReset(): void {
+    const { nowMs } = this.#options.ticker;
+    this.#resets = Math.max(0, this.#resets - (nowMs - this.#resetAtMs) * RESETS_PER_MS) + 1;
+    this.#resetAtMs = nowMs;
+    if (this.#resets >= RESET_BURST) this.retire();
+  }
+
+  /** A stream of this session has ended. */
+  release(): void {
+    this.active -= 1;
+    this.#windows.closed();
+    this.#idleSinceMs = this.#options.ticker.nowMs;
+    if (this.#isRetired) this.#closeIfUnused();
+  }
+
+  /** Accepts no new streams; those in progress finish, then the session closes. */
+  retire(): void {
+    this.#isRetired = true;
+    this.#closeIfUnused();
+  }
+
+  /** The runtime's `close` with open streams loses those that were requested before its session was ready. */
+  #closeIfUnused(): void {
+    if (this.active === 0 && !this.#session.closed && !this.#session.destroyed) this.#session.close();
+  }
+
+  onTick(nowMs: number): void {
+    const { keepAliveMs } = this.#options.limits;
+    const { bytesRead } = this.#socket;
+    if (bytesRead !== this.#bytesRead) {
+      this.#bytesRead = bytesRead;
+      this.#heardAtMs = nowMs;
+      this.#pingedAtMs = 0;
+    }
+    if (this.active === 0) {
+      if (nowMs - this.#idleSinceMs >= keepAliveMs) this.retire();
+    } else if (this.#pingedAtMs !== 0) {
+      if (nowMs - this.#pingedAtMs >= PING_TIMEOUT_MS) {
+        this.#isRetired = true;
+        destroySession(this.#session, null, new Error('the upstream does not respond to pings'));
+      }
+    } else if (nowMs - this.#heardAtMs >= PING_AFTER_MS && !this.#session.destroyed) {
+      this.#pingedAtMs = nowMs;
+      this.#session.ping(noop);
+    }
+  }
+}
+
+function noop(): void {}
+
+interface Http2UpstreamOptions {
   readonly limits: UpstreamLimits;
   readonly ticker: DeadlineTicker;
   readonly authority: string;

@@ -2,8 +2,7 @@ import type { Clock } from '../lib/clock.ts';
 import { ignoreErrors } from '../lib/guarded-listeners.ts';
 import { splitAddress } from '../lib/net/host-name.ts';
 import { TokenBucket } from '../lib/token-bucket.ts';
-import { createDial } from './dial.ts';
-import { upstreamSecureContext } from './upstream-secure-context.ts';
+import { createDial, upstreamSecureContext } from './dial.ts';
 
 /** Few enough that nobody scans a network with them. */
 const TESTS_PER_MINUTE = 30;

@@ -5,7 +5,7 @@ import { runFlags, tunnelFlags, tunnelGroups } from '../../src/cli/agent/agent-s
 import { examineAgentConfig } from '../../src/cli/agent/config/read-agent-config.ts';
 import { moduleForms } from '../../src/cli/agent/module-forms.ts';
 import { createTunnelCommand } from '../../src/cli/agent/tunnel-command.ts';
-import { decodeModules, ModuleRefusal } from '../../src/edge/tunnels/endpoint-modules.ts';
+import { decodeModules, ModuleRefusal } from '../../src/edge/tunnels/endpoint-publisher.ts';
 import { agentModules, commandForm } from '../../src/modules/agent-modules.ts';
 import { modules } from '../../src/modules/registry.ts';
 import { AgentWorld } from './agent-world.ts';

@@ -3,12 +3,12 @@ import { maskedValue } from '../../src/agent/inspector/sensitive-headers.ts';
 import { parseIfMatch } from '../../src/api/request-headers.ts';
 import { certificateBlocks } from '../../src/cli/agent/tunnel-specs.ts';
 import { problemText } from '../../src/cli/problem-text.ts';
-import { ClientAddresses } from '../../src/edge/connections/client-address.ts';
+import { ClientAddresses } from '../../src/edge/connections/connection-facts.ts';
 import { setsOwnCookie, withoutOwnCookies } from '../../src/edge/forwarding/own-cookies.ts';
 import { DroppedHeaders } from '../../src/edge/http/dropped-headers.ts';
-import { Http1RequestStart } from '../../src/edge/http/http1-request-start.ts';
+import { Http1RequestStart } from '../../src/edge/http/http1-request.ts';
 import { type RawHead, readHead } from '../../src/edge/http/request-head.ts';
-import { HelloReader } from '../../src/edge/tls/hello-reader.ts';
+import { HelloReader } from '../../src/edge/tls/client-hello.ts';
 import { cookieValues, markedCookies } from '../../src/lib/http/cookie-header.ts';
 import { headerText } from '../../src/lib/http/header-values.ts';
 import { matchKey, parseHttpUrl } from '../../src/lib/http/urls.ts';
@@ -33,8 +33,8 @@ import { readPath } from '../../src/snapshot/canonical-path.ts';
 import { readingsOf } from '../../src/snapshot/path-readings.ts';
 import { AccessGuard, RouteTable } from '../../src/snapshot/route-table.ts';
 import { decodeAgentMessage } from '../../src/tunnel/messages.ts';
-import { statusLineEnd } from '../../src/upstream/http1-status-line.ts';
-import { http2ResponseHeaders } from '../../src/upstream/http2-headers.ts';
+import { statusLineEnd } from '../../src/upstream/http1-response-parser.ts';
+import { http2ResponseHeaders } from '../../src/upstream/request-headers.ts';
 import { hostilePem } from '../support/hostile-pem.ts';
 
 /** A parser of foreign text, with texts that may cost it more than their length. */

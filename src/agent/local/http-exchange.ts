@@ -9,7 +9,6 @@ import { cancelStream, failStream } from '../../lib/http2/stream-end.ts';
 import { breakOff, splice } from '../../lib/net/sockets.ts';
 import { aside, beginRoom, isCrowded, recount, renewRoom, waits } from '../../lib/net/waiting-bytes.ts';
 import { TUNNEL_STATUS_HEADER } from '../../tunnel/protocol.ts';
-import { isUnsendable } from '../../upstream/unsendable.ts';
 import type {
   RequestBody,
   ResponseHead,
@@ -19,7 +18,7 @@ import type {
   UpstreamHandler,
   UpstreamRequest,
 } from '../../upstream/upstream.ts';
-import { REQUEST_BODY } from '../../upstream/upstream-failure.ts';
+import { isUnsendable, REQUEST_BODY } from '../../upstream/upstream-failure.ts';
 import type { ExchangeObserver } from '../handle.ts';
 import { answerFailure, type LocalFailure, problemText } from './local-failure.ts';
 import {

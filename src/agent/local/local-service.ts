@@ -1,8 +1,8 @@
 import { localhostLookup } from '../../lib/net/lookups.ts';
 import { DeadlineTicker } from '../../upstream/deadline-ticker.ts';
-import { createDial, type Dial } from '../../upstream/dial.ts';
+import { createDial, type Dial, upstreamSecureContext } from '../../upstream/dial.ts';
 import { Http1Upstream } from '../../upstream/http1-upstream.ts';
-import { NegotiatedUpstream } from '../../upstream/negotiated-upstream.ts';
+import { NegotiatedUpstream } from '../../upstream/open-upstream.ts';
 import type {
   ResponseHead,
   Upstream,
@@ -12,7 +12,6 @@ import type {
   UpstreamLimits,
   UpstreamRequest,
 } from '../../upstream/upstream.ts';
-import { upstreamSecureContext } from '../../upstream/upstream-secure-context.ts';
 import type { UpstreamTlsOptions } from '../handle.ts';
 import type { LocalAddress } from './local-address.ts';
 

@@ -1,9 +1,9 @@
 import type { HeaderList } from '../../lib/http/header-values.ts';
 import { HeadTooLargeError } from '../../lib/http2/heads.ts';
-import { CLIENT_LIMIT } from '../../upstream/unsendable.ts';
+import { CLIENT_LIMIT } from '../../upstream/upstream-failure.ts';
 import { edgeErrors } from '../errors.ts';
 import type { Exchange } from '../exchange/exchange.ts';
-import type { ResponseWriter } from '../http/response-writer.ts';
+import type { ResponseWriter } from '../http/incoming-request.ts';
 import type { ErrorAnswer } from './error-page.ts';
 
 const TOO_MANY_HEADERS: ErrorAnswer = {

@@ -1,6 +1,6 @@
 import type { HeaderList } from '../../lib/http/header-values.ts';
 import { isLoopbackHost } from '../../lib/net/listen-address.ts';
-import { NO_HEADERS } from '../http/own-headers.ts';
+import { NO_HEADERS } from '../http/incoming-request.ts';
 import type { HeadReading } from '../http/request-head.ts';
 
 export interface StrictTransportSecuritySettings {

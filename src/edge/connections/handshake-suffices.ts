@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import type { RevocationPolicy } from '../../modules/contract/decides.ts';
 import type { EdgeSnapshot } from '../../snapshot/edge-snapshot.ts';
-import { judgeRevocation } from '../exchange/judge-revocation.ts';
+import { judgeRevocation } from '../tls/client-certificate.ts';
 import type { ConnectionFacts } from './connection-facts.ts';
 
 /**
@@ -41,4 +41,20 @@ function isStillVouchedFor(connection: ConnectionFacts, authorities: readonly st
     const authority = new X509Certificate(pem);
     return leaf.checkIssued(authority) && leaf.verify(authority.publicKey);
   });
+}
+
+/**
+ * A connection's facts for a request. The name of a connection can get another edge while it is open: its agent
+ * restarts, or its edge is deleted and created again. The connection then belongs to the edge that a handshake with its
+ * name reaches now. What its own handshake proved stays as it was, and `handshakeSuffices` compares that with the edge.
+ */
+export function currentFacts(
+  connection: ConnectionFacts,
+  host: string,
+  findEdge: (host: string) => EdgeSnapshot | undefined,
+): ConnectionFacts {
+  const edgeId = findEdge(host)?.id;
+  if (edgeId === undefined || edgeId === connection.edgeId) return connection;
+  if (findEdge(connection.serverName)?.id !== edgeId) return connection;
+  return { ...connection, edgeId, retire: () => connection.retire() };
 }

@@ -5,25 +5,21 @@ import type { Answer, Identity, Pass, Permit, Refusal, Verdict } from '../../mod
 import type { OwnPathRequest } from '../../modules/contract/prepared-module.ts';
 import type { AdmissionStep, EdgeSnapshot, RouteSnapshot } from '../../snapshot/edge-snapshot.ts';
 import type { RouteTaken } from '../../upstream/upstream.ts';
-import { answerExchange } from '../answers/answer-or-cut.ts';
+import { answerExchange, answerOrCut } from '../answers/answer-or-cut.ts';
 import { type ErrorAnswer, errorPage } from '../answers/error-page.ts';
-import type { ClientSide } from '../connections/client-side.ts';
-import type { ConnectionFacts } from '../connections/connection-facts.ts';
+import type { ClientSide, ConnectionFacts } from '../connections/connection-facts.ts';
 import { handshakeSuffices } from '../connections/handshake-suffices.ts';
 import type { EdgeRuntime } from '../edge-runtime.ts';
 import { type EdgeErrorCode, edgeErrors } from '../errors.ts';
 import { Forwarding } from '../forwarding/forwarding.ts';
 import { RequestChanges } from '../forwarding/request-changes.ts';
-import type { RequestProblem } from '../http/request-problem.ts';
+import type { IncomingRequest, RequestProblem } from '../http/incoming-request.ts';
 import { ObservedRequest } from '../reports/observed-request.ts';
-import { serveOwnHost } from '../serve-own-host.ts';
 import { type AdmissionWalk, afterLate, askSteps } from './ask-steps.ts';
-import { MISDIRECTED, STALE_CONNECTION } from './misdirected.ts';
 import { OutcomeReport } from './outcome-report.ts';
-import { isOwnPath, serveOwnPath } from './own-paths.ts';
+import { isOwnPath, serveOwnHost, serveOwnPath } from './own-paths.ts';
 import { currentRoute, Reevaluation } from './reevaluation.ts';
-import { oddOnOwnHost, unmatched } from './unmatched-path.ts';
-import { unpreparedModule } from './unprepared-module.ts';
+import { MISDIRECTED, oddOnOwnHost, STALE_CONNECTION, unmatched, unpreparedModule } from './refusals.ts';
 
 const NO_BACKEND_MESSAGE = 'This site has no backend yet. Its operator must configure one.';
 const ADMITTED_BEFORE: Pass = { isPass: true, reason: 'admitted_before' };
@@ -420,4 +416,23 @@ function actOf(routeId: string, { module, isLater }: AdmissionStep): string {
 
 function moduleAt(steps: readonly AdmissionStep[], at: number): string {
   return (steps[at] as AdmissionStep).module;
+}
+
+/** Starts an exchange for a request that can be parsed, and rejects any other. */
+export function serveRequest(runtime: EdgeRuntime, connection: ConnectionFacts, request: IncomingRequest): void {
+  const { reading, writer, source, trailers, isBodyWhole } = request;
+  if (reading.ok) {
+    new Exchange(runtime, connection, { head: reading.head, writer, source, trailers, isBodyWhole }).start();
+    return;
+  }
+  const { code, message } = reading;
+  const { status } = edgeErrors.rows[code];
+  const id = runtime.newRequestId(runtime.clock.nowMs());
+  const { headers, body } = errorPage(
+    { status, code, message: `The request was rejected: ${message}.` },
+    id,
+    request.accept,
+  );
+  answerOrCut(writer, status, headers, body);
+  runtime.unread(connection, { id, status, code, bytesOut: body.length });
 }

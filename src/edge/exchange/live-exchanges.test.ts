@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
+import { PassThrough } from 'node:stream';
 import { suite, test } from 'node:test';
-import { type LiveExchange, LiveExchanges } from './live-exchanges.ts';
+import { type LiveExchange, LiveExchanges, type Sender, SlowSenders } from './live-exchanges.ts';
 
 /** Leaves the list when it is re-evaluated, like an exchange that is cut. */
 class Judged implements LiveExchange {
@@ -49,4 +50,50 @@ suite('live exchanges', () => {
     assert.equal(live.count, all.length - leaving.length);
     for (const exchange of all) assert.equal(exchange.judgments, leaving.includes(exchange) ? 0 : 1);
   });
+});
+
+function sender(
+  fields: Partial<Pick<Sender, 'isAnswering'>> & { readonly isWhole?: boolean; readonly unread?: string } = {},
+): Sender & { bytesIn: number; problem: string } {
+  const source = new PassThrough();
+  if (fields.unread !== undefined) source.write(fields.unread);
+  const made = {
+    isAnswering: fields.isAnswering ?? false,
+    bytesIn: 0,
+    problem: '',
+    connection: { retire: () => {} },
+    client: {
+      source,
+      isBodyWhole: () => fields.isWhole === true,
+      writer: {
+        onGone: (problem?: { readonly code: string }) => {
+          made.problem = problem?.code ?? '';
+        },
+      },
+    },
+  };
+  return made;
+}
+
+test('ends only clients that send their body too slowly, and only while requests are scarce', () => {
+  const slow = sender();
+  const brisk = sender();
+  const answered = sender({ isAnswering: true });
+  const whole = sender({ isWhole: true });
+  const upstreamIsSlow = sender({ unread: 'waits for the upstream' });
+  const all = [slow, brisk, answered, whole, upstreamIsSlow];
+  let isScarce = false;
+  const senders = new SlowSenders({ minBytesPerSecond: 100, isScarce: () => isScarce, senders: () => all });
+  const look = (nowMs: number): string[] => {
+    senders.look(nowMs);
+    return all.map(({ problem }) => problem);
+  };
+  const nobody = ['', '', '', '', ''];
+  look(0);
+  assert.deepEqual(look(60_000), nobody, 'there is room');
+  isScarce = true;
+  assert.deepEqual(look(65_000), nobody, 'seen for the first time');
+  slow.bytesIn += 499;
+  brisk.bytesIn += 500;
+  assert.deepEqual(look(70_000), ['ERR_POSTERN_REQUEST_TIMEOUT', '', '', '', '']);
 });

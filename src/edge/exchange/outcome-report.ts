@@ -2,8 +2,14 @@ import { reportBug } from '../../lib/guarded-listeners.ts';
 import type { TrafficRequest } from '../../modules/contract/decides.ts';
 import type { BackendOutcome } from '../../modules/contract/prepared-module.ts';
 import type { RouteSnapshot } from '../../snapshot/edge-snapshot.ts';
-import { REQUEST_TOO_LARGE, RESPONSE_TOO_LARGE, UNSENDABLE_REQUEST } from '../../upstream/unsendable.ts';
-import { REASON_OF_SHORTAGE, TOO_MANY_FILES, UPSTREAM_SHORTAGE } from '../../upstream/upstream-failure.ts';
+import {
+  REASON_OF_SHORTAGE,
+  REQUEST_TOO_LARGE,
+  RESPONSE_TOO_LARGE,
+  TOO_MANY_FILES,
+  UNSENDABLE_REQUEST,
+  UPSTREAM_SHORTAGE,
+} from '../../upstream/upstream-failure.ts';
 
 /** A stream, such as server-sent events, may run for days: from here on, the backend has served it. */
 const SERVED_AFTER_MS = 10_000;

@@ -1,13 +1,16 @@
 import { reportBug } from '../../lib/guarded-listeners.ts';
+import type { WholeAnswer } from '../../lib/http/whole-request.ts';
 import type { Answer, Refusal, TrafficRequest, Verdict } from '../../modules/contract/decides.ts';
 import { moduleErrors } from '../../modules/contract/errors.ts';
 import type { OwnAnswer, OwnPathSite, OwnPaths, PreparedModule } from '../../modules/contract/prepared-module.ts';
 import { type CanonicalPath, readPath } from '../../snapshot/canonical-path.ts';
-import type { AdmissionStep, EdgeSnapshot, NamedModule, RouteSnapshot } from '../../snapshot/edge-snapshot.ts';
+import type { AdmissionStep, EdgeSnapshot, NamedModule, OwnHost, RouteSnapshot } from '../../snapshot/edge-snapshot.ts';
+import type { UpstreamFailure } from '../../upstream/upstream.ts';
+import { failed } from '../../upstream/upstream-failure.ts';
+import type { EdgeErrorCode } from '../errors.ts';
 import { type AdmissionWalk, askSteps } from './ask-steps.ts';
 import type { Exchange } from './exchange.ts';
-import { refusedAsOpen } from './not-switched.ts';
-import { NO_PAGE } from './unmatched-path.ts';
+import { NO_PAGE } from './refusals.ts';
 
 const PREFIX = '/.postern/';
 
@@ -167,4 +170,49 @@ class OwnPathEntry implements AdmissionWalk {
   admitted(): void {
     this.refusal = null;
   }
+}
+
+const CODE: EdgeErrorCode = 'ERR_POSTERN_UPSTREAM_BROKEN';
+const MESSAGE = 'This address does not serve WebSockets.';
+
+/**
+ * A complete response of the edge to a WebSocket handshake over HTTP/2, where every 2xx would open the WebSocket (RFC 8441
+ * §5). Returns whether it was refused instead.
+ */
+export function refusedAsOpen(exchange: Exchange, status: number): boolean {
+  if (!exchange.client.writer.wouldOpen(status)) return false;
+  exchange.refuse(CODE, 'not_switched', MESSAGE);
+  return true;
+}
+
+/** The same for the response of an upstream. */
+export function notSwitched(status: number): UpstreamFailure {
+  return failed('head', 'malformed', `${status} in response to a WebSocket handshake`, true);
+}
+
+/** Forms and tokens are far smaller. */
+const MAX_BODY_BYTES = 65_536;
+const TOO_LARGE = 'The body of the request is larger than 64 KB, which is more than this site accepts.';
+
+/** Hands a request over whole. Its headers contain nothing that proxies report about the visitor: see `SPECIAL`. */
+export function serveOwnHost(host: OwnHost, exchange: Exchange): void {
+  if (refusedAsOpen(exchange, 200)) return;
+  answered(host, exchange).catch((error: unknown) => exchange.bug(error));
+}
+
+async function answered(host: OwnHost, exchange: Exchange): Promise<void> {
+  const { id, method, path, target, clientAddress, client } = exchange;
+  const body = await exchange.readBody(MAX_BODY_BYTES);
+  if (exchange.isDone) return;
+  if (body === null) {
+    exchange.refuse('ERR_POSTERN_EDGE_BODY_TOO_LARGE', 'body_too_large', TOO_LARGE);
+    return;
+  }
+  const { headers } = client.head;
+  const answer = await host.serve({ id, method, path, target, headers, body, clientAddress });
+  if (!exchange.isDone) send(exchange, answer);
+}
+
+function send(exchange: Exchange, { status, headers, body }: WholeAnswer): void {
+  exchange.answer(status, [...headers, 'postern-request-id', exchange.id], Buffer.from(body as string));
 }

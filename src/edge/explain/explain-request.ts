@@ -1,23 +1,28 @@
 import type { Clock } from '../../lib/clock.ts';
 import { combinedValue, type HeaderList } from '../../lib/http/header-values.ts';
+import { matchKey } from '../../lib/http/urls.ts';
 import type { AssumedPerson } from '../../modules/contract/decides.ts';
 import type { Module } from '../../modules/contract/module.ts';
-import type { EdgeSnapshot } from '../../snapshot/edge-snapshot.ts';
-import type { ClientAddresses } from '../connections/client-address.ts';
+import type { CanonicalPath } from '../../snapshot/canonical-path.ts';
+import type { EdgeSnapshot, RouteSnapshot } from '../../snapshot/edge-snapshot.ts';
+import type { RouteMatch } from '../../snapshot/route-table.ts';
+import type { ClientAddresses } from '../connections/connection-facts.ts';
 import { type EdgeErrorCode, edgeErrors } from '../errors.ts';
-import { MISDIRECTED } from '../exchange/misdirected.ts';
 import { isOwnPath } from '../exchange/own-paths.ts';
-import { NO_PAGE, unmatched } from '../exchange/unmatched-path.ts';
-import { unpreparedModule } from '../exchange/unprepared-module.ts';
+import { MISDIRECTED, NO_PAGE, unmatched, unpreparedModule } from '../exchange/refusals.ts';
 import type { ForwardingRuntime } from '../forwarding/forwarded-request.ts';
 import { type HeadRules, type RequestHead, readHead } from '../http/request-head.ts';
 import { unreadReason } from '../reports/access-log.ts';
 import { judgeHandshake } from './client-certificate.ts';
 import { explainRoute } from './explain-route.ts';
-import type { ExplainedDecision, Explanation, HypotheticalQuestion } from './explanation.ts';
-import { HypotheticalRequest } from './hypothetical-request.ts';
+import {
+  type Candidate,
+  type ExplainedDecision,
+  type Explanation,
+  type HypotheticalQuestion,
+  HypotheticalRequest,
+} from './explanation.ts';
 import type { ReachView } from './possible-targets.ts';
-import { routeCandidates } from './route-candidates.ts';
 
 export interface ExplainPorts {
   readonly clock: Clock;
@@ -191,4 +196,38 @@ function refused(
   outcome: { readonly status?: number; readonly errorCode?: string },
 ): Explanation {
   return { ...found, decisions: [decision], outcome: { ...outcome, targets: [] }, upstreamRequest: null };
+}
+
+const MAX_CANDIDATES = 1_000;
+
+/** The other routes of the edge, and why none of them serves the path. */
+function routeCandidates(
+  edge: EdgeSnapshot,
+  { key }: CanonicalPath,
+  match: RouteMatch<RouteSnapshot>,
+): readonly Candidate[] {
+  const { found } = match;
+  const refused = found === null && match.reason === 'strict' ? STRICT : AMBIGUOUS;
+  return edge.routes.all
+    .filter((route) => route.id !== found?.id)
+    .slice(0, MAX_CANDIDATES)
+    .map((route) => ({ routeId: route.id, whyNot: whyNot(route, key, found, refused) }));
+}
+
+const AMBIGUOUS = 'The path is ambiguous, so no route serves it.';
+const STRICT = 'It matches, but the route refuses paths that programs read differently.';
+
+function whyNot(
+  { matchType, match }: RouteSnapshot,
+  key: string,
+  found: RouteSnapshot | null,
+  refused: string,
+): string {
+  const wanted = matchKey(match);
+  if (matchType === 'exact_path' && key !== wanted) return `The path is not exactly "${match}".`;
+  if (matchType === 'path_prefix' && !key.startsWith(wanted)) return `The path does not start with "${match}".`;
+  if (found === null) return refused;
+  return found.matchType === 'exact_path'
+    ? `It matches, but the exact path "${found.match}" takes precedence.`
+    : `It matches, but the prefix "${found.match}" is longer.`;
 }

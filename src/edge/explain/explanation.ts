@@ -1,8 +1,14 @@
+import type { HeaderList } from '../../lib/http/header-values.ts';
 import type { JsonObject } from '../../lib/json.ts';
-import type { AssumedPerson } from '../../modules/contract/decides.ts';
+import type { AssumedPerson, ClientCertificate, Permit, TrafficRequest } from '../../modules/contract/decides.ts';
+import { formatTraceparent, traceParentOf, writeTraceContext } from '../../tracing/trace-context.ts';
+import type { ClientSide, ConnectionFacts } from '../connections/connection-facts.ts';
+import { ReceivedRequest } from '../exchange/received-request.ts';
+import type { ForwardableRequest, ForwardingRuntime } from '../forwarding/forwarded-request.ts';
+import type { RequestHead } from '../http/request-head.ts';
 
 /** Not a `URL`, which would resolve dots and escapes that the edge must see. */
-export interface HypotheticalUrl {
+interface HypotheticalUrl {
   readonly scheme: 'http' | 'https';
   /** As in the Host header. */
   readonly authority: string;
@@ -75,4 +81,65 @@ export interface Explanation {
   };
   /** Null: nothing is forwarded. */
   readonly upstreamRequest: UpstreamChanges | null;
+}
+
+/** No trace has this id, and no span. */
+const [NO_TRACE, NO_SPAN] = ['0'.repeat(32), '0'.repeat(16)];
+
+/** Shows that the upstream gets a trace context, with an id only if the client sent it: nothing is recorded. */
+function explainedTrace(headers: HeaderList): NonNullable<ForwardableRequest['trace']> {
+  const { traceId = NO_TRACE, state = null } = traceParentOf(headers) ?? {};
+  return {
+    forHop: undefined,
+    writeTo: (into) => writeTraceContext(into, formatTraceparent(traceId, NO_SPAN, false), state),
+  };
+}
+
+/** As long as a real one, and never given to one. */
+const EXPLAINED_ID = `rq_${'0'.repeat(27)}`;
+
+interface HypotheticalFacts {
+  readonly head: RequestHead;
+  readonly address: string;
+  readonly clientAddress: string;
+  readonly clientCertificate: ClientCertificate | null;
+  readonly nowMs: number;
+  readonly runtime: ForwardingRuntime;
+}
+
+/** A request that nobody has sent, as modules see it: its body is empty, and nothing waits for its response. */
+export class HypotheticalRequest extends ReceivedRequest implements TrafficRequest {
+  readonly id = EXPLAINED_ID;
+  readonly nowMs: number;
+  readonly clientAddress: string;
+  readonly runtime: ForwardingRuntime;
+  readonly scheme: 'http' | 'https';
+  readonly trace: NonNullable<ForwardableRequest['trace']> | null;
+  bytesIn = 0;
+  readonly tunnelNode = null;
+  readonly counter = null;
+  permit: Permit | null = null;
+  isExemptFromLogin = false;
+
+  constructor({ head, address, clientAddress, clientCertificate, nowMs, runtime }: HypotheticalFacts) {
+    const connection: ConnectionFacts = {
+      serverName: '',
+      edgeId: '',
+      tlsGeneration: '',
+      tlsVersion: 'TLSv1.3',
+      clientAuthorities: [],
+      remoteAddress: address,
+      isFromProxy: false,
+      clientCertificate,
+      retire: () => {},
+    };
+    const client = { head, source: null, trailers: () => [], isBodyWhole: () => true };
+    // Modules and the forwarded request read only what is here: a request without a body has nothing to write to.
+    super(connection, client as unknown as ClientSide);
+    this.nowMs = nowMs;
+    this.clientAddress = clientAddress;
+    this.runtime = runtime;
+    this.scheme = runtime.scheme;
+    this.trace = runtime.isTraced === true ? explainedTrace(head.headers) : null;
+  }
 }

@@ -4,8 +4,8 @@ import { isJsonObject } from '../../lib/json.ts';
 import type { Upstream } from '../../upstream/upstream.ts';
 import { failed, REASON_OF_SHORTAGE } from '../../upstream/upstream-failure.ts';
 import { failureAnswer } from '../forwarding/upstream-failures.ts';
-import { AGENT_OFFLINE, NO_TUNNEL, NODE_ISOLATED, TUNNEL_FULL } from '../tunnels/no-tunnel.ts';
 import type { OnlineTunnel, OnlineTunnels } from '../tunnels/online-tunnels.ts';
+import { AGENT_OFFLINE, NO_TUNNEL, NODE_ISOLATED, TUNNEL_FULL } from '../tunnels/tunnel-failures.ts';
 import type { ExplainedTarget } from './explanation.ts';
 
 /** Tunnels and upstreams that this node can reach. */

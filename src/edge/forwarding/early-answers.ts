@@ -1,10 +1,11 @@
 import type { Clock } from '../../lib/clock.ts';
 import type { RequestHistory } from '../../telemetry/requests/request-history.ts';
-import type { ClientAddresses } from '../connections/client-address.ts';
-import type { ConnectionFacts } from '../connections/connection-facts.ts';
-import type { EdgeErrorCode } from '../errors.ts';
+import { type AdmissionLimit, SETTING_OF_LIMIT } from '../admission.ts';
+import { answerOrCut } from '../answers/answer-or-cut.ts';
+import { errorPage } from '../answers/error-page.ts';
+import type { ClientAddresses, ConnectionFacts } from '../connections/connection-facts.ts';
+import { type EdgeErrorCode, edgeErrors } from '../errors.ts';
 import type { IncomingRequest } from '../http/incoming-request.ts';
-import { type AdmissionLimit, SETTING_OF_LIMIT } from '../limits/admission.ts';
 import { PerSecond } from '../limits/per-second.ts';
 import { unreadReason } from '../reports/access-log.ts';
 import { type RecordingSettings, recordedEarly } from '../reports/record-request.ts';
@@ -17,7 +18,7 @@ export interface EarlyAnswer {
   readonly bytesOut: number;
 }
 
-export interface EarlyAnswersOptions {
+interface EarlyAnswersOptions {
   /** Absent: nobody wants to know of requests. */
   readonly history: Pick<RequestHistory, 'record'> | undefined;
   readonly recording: RecordingSettings;
@@ -89,4 +90,42 @@ interface EarlyDecision {
   readonly answeredBy?: string | null;
   readonly rule?: string | null;
   readonly passes?: readonly (string | { readonly reason: string })[];
+}
+
+const CODE = 'ERR_POSTERN_EDGE_OVERLOADED';
+const RETRY_AFTER_SECONDS = '1';
+const LOG_EVERY_MS = 10_000;
+
+interface OverloadPorts {
+  newRequestId(): string;
+  refused(limit: AdmissionLimit): void;
+  readonly answers: Pick<EarlyAnswers, 'overloaded'>;
+  warn(fields: object, message: string): void;
+}
+
+/** Rejects requests beyond the limits as cheaply as possible: no route, no module, no log line per request. */
+export class OverloadRefusals {
+  readonly #ports: OverloadPorts;
+  #loggedAtMs = Number.NEGATIVE_INFINITY;
+
+  constructor(ports: OverloadPorts) {
+    this.#ports = ports;
+  }
+
+  refuse(connection: ConnectionFacts, request: IncomingRequest, limit: AdmissionLimit): void {
+    const { writer, source, accept } = request;
+    const { status } = edgeErrors.rows[CODE];
+    const message = 'This server is overloaded. Try again in a moment.';
+    const error = { status, code: CODE, message, headers: ['retry-after', RETRY_AFTER_SECONDS] } as const;
+    const id = this.#ports.newRequestId();
+    const { headers, body } = errorPage(error, id, accept);
+    source?.resume();
+    answerOrCut(writer, status, headers, body);
+    this.#ports.refused(limit);
+    this.#ports.answers.overloaded(connection, request, { id, status, code: CODE, bytesOut: body.length }, limit);
+    const nowMs = performance.now();
+    if (nowMs - this.#loggedAtMs < LOG_EVERY_MS) return;
+    this.#loggedAtMs = nowMs;
+    this.#ports.warn({ setting: SETTING_OF_LIMIT[limit], limit }, 'rejecting requests: too many are in progress');
+  }
 }

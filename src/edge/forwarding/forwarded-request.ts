@@ -4,9 +4,8 @@ import type { TrafficRequest } from '../../modules/contract/decides.ts';
 import type { RouteSnapshot } from '../../snapshot/edge-snapshot.ts';
 import type { RequestTrace } from '../../tracing/request-trace.ts';
 import type { RequestBody, RouteTaken, UpstreamRequest } from '../../upstream/upstream.ts';
-import type { ClientSide } from '../connections/client-side.ts';
+import type { ClientSide } from '../connections/connection-facts.ts';
 import type { RequestHead } from '../http/request-head.ts';
-import { type ForwardingSettings, forwardedHeaders } from './forwarded-headers.ts';
 import { withoutNames } from './module-headers.ts';
 import { withoutOwnCookies } from './own-cookies.ts';
 
@@ -87,4 +86,36 @@ function requestBody(exchange: ForwardableRequest, client: ClientSide): RequestB
   if (contentLength !== null)
     return { framing: 'length', bytes: contentLength, source, expectsContinue, onBytes, isWhole };
   return isChunked ? { framing: 'chunked', source, expectsContinue, onBytes, isWhole, trailers } : NO_BODY;
+}
+
+export interface ForwardingSettings {
+  /** Adds RFC 7239 `Forwarded` as well. */
+  readonly addsForwarded: boolean;
+}
+
+/**
+ * Headers that tell the upstream about the client. The client's own versions were removed, or came from a trusted
+ * proxy.
+ */
+function forwardedHeaders(
+  into: string[],
+  head: RequestHead,
+  remoteAddress: string,
+  runtime: {
+    readonly scheme: 'http' | 'https';
+    readonly forwarding: ForwardingSettings;
+    trustedChain(remoteAddress: string, head: RequestHead): string | null;
+  },
+): void {
+  const chain = runtime.trustedChain(remoteAddress, head);
+  into.push('x-forwarded-for', chain === null ? remoteAddress : `${chain}, ${remoteAddress}`);
+  into.push('x-forwarded-proto', runtime.scheme, 'x-forwarded-host', head.authority);
+  if (!runtime.forwarding.addsForwarded) return;
+  const before = chain === null ? '' : `${chain.split(', ').map(forwardedFor).join(', ')}, `;
+  into.push('forwarded', `${before}${forwardedFor(remoteAddress)};host="${head.authority}";proto=${runtime.scheme}`);
+}
+
+/** RFC 7239 §6: an IPv6 address is written in brackets, and a value with brackets and colons is quoted. */
+function forwardedFor(address: string): string {
+  return `for=${address.includes(':') ? `"[${address}]"` : address}`;
 }

@@ -5,22 +5,28 @@ import { breakOff } from '../../lib/net/sockets.ts';
 import { copyOf } from '../../lib/net/waiting-bytes.ts';
 import type { TrafficResponseHead } from '../../modules/contract/prepared-module.ts';
 import type { RouteSnapshot } from '../../snapshot/edge-snapshot.ts';
-import { CLIENT_LIMIT, isUnsendable, unsendable } from '../../upstream/unsendable.ts';
 import type { ResponseHead, UpstreamExchange, UpstreamFailure, UpstreamHandler } from '../../upstream/upstream.ts';
-import { REQUEST_BODY } from '../../upstream/upstream-failure.ts';
+import { CLIENT_LIMIT, isUnsendable, REQUEST_BODY, unsendable } from '../../upstream/upstream-failure.ts';
 import { refuseForClient } from '../answers/answer-or-cut.ts';
 import type { ErrorAnswer } from '../answers/error-page.ts';
-import { endBrokenBody } from '../bodies/broken-body.ts';
-import { ChangedBody, type ChangedBodyReader } from '../bodies/changed-body.ts';
-import { GatheredBody } from '../bodies/gathered-body.ts';
-import type { ClientSide } from '../connections/client-side.ts';
+import type { ClientSide } from '../connections/connection-facts.ts';
 import type { Exchange } from '../exchange/exchange.ts';
-import { notSwitched, refusedAsOpen } from '../exchange/not-switched.ts';
-import type { ResponseWriter } from '../http/response-writer.ts';
+import { notSwitched, refusedAsOpen } from '../exchange/own-paths.ts';
+import type { ResponseWriter } from '../http/incoming-request.ts';
 import { TunnelUpstream } from '../tunnels/tunnel-upstream.ts';
 import { forwardedRequest } from './forwarded-request.ts';
 import { withoutOwnHeaders, withoutSetOwnCookies, withRequestId } from './own-cookies.ts';
-import { areWhole, type ChangedResponse, changedResponse, changedTrailers, changedWhole } from './response-changes.ts';
+import { endBrokenBody } from './request-changes.ts';
+import {
+  areWhole,
+  ChangedBody,
+  type ChangedBodyReader,
+  type ChangedResponse,
+  changedResponse,
+  changedTrailers,
+  changedWhole,
+  GatheredBody,
+} from './response-changes.ts';
 import { SwitchedSides } from './switched-sides.ts';
 import { failureAnswer, mayTryNext } from './upstream-failures.ts';
 

@@ -1,10 +1,116 @@
 import type { Duplex } from 'node:stream';
-import { guarded, type ListenerOwner, listen, listenOnce } from '../../lib/guarded-listeners.ts';
+import { closing, guarded, type ListenerOwner, listen, listenOnce } from '../../lib/guarded-listeners.ts';
+import { CLOSE_WITHIN_MS, WebSocketDirection } from '../../lib/http/web-sockets.ts';
 import { breakOff, splice } from '../../lib/net/sockets.ts';
-import { WebSocketClose } from './web-socket-close.ts';
+
+/** Closes a forwarded WebSocket cleanly: inserts a Close frame between two frames in each direction. */
+class WebSocketClose {
+  readonly #client: Duplex;
+  readonly #upstream: Duplex;
+  readonly #owner: ListenerOwner;
+  readonly #toClient: Way;
+  readonly #toUpstream: Way;
+  #isWanted = false;
+
+  /** Before the two are connected with `splice`. */
+  constructor(client: Duplex, upstream: Duplex) {
+    this.#client = client;
+    this.#upstream = upstream;
+    const owner = closing({ destroy: () => [client.destroy(), upstream.destroy()] }, 'WebSocket');
+    this.#owner = owner;
+    const onClosed = (): void => this.#endIfClosed();
+    const [toClient, toService] = [new WebSocketDirection('client'), new WebSocketDirection('service')];
+    this.#toClient = new Way({ from: upstream, to: client, frames: toClient, owner, onClosed });
+    this.#toUpstream = new Way({ from: client, to: upstream, frames: toService, owner, onClosed });
+  }
+
+  send(): void {
+    if (this.#isWanted) return;
+    this.#isWanted = true;
+    try {
+      this.#toClient.close();
+      this.#toUpstream.close();
+    } catch (error) {
+      this.#owner.contain(error);
+    }
+  }
+
+  /** Not one by one: a server that sees the end of its connection may not finish its current frame. */
+  #endIfClosed(): void {
+    if (!this.#toClient.isClosed || !this.#toUpstream.isClosed) return;
+    for (const side of [this.#client, this.#upstream]) endSoon(side);
+  }
+}
+
+interface WayParts {
+  readonly from: Duplex;
+  readonly to: Duplex;
+  readonly frames: WebSocketDirection;
+  readonly owner: ListenerOwner;
+  readonly onClosed: () => void;
+}
+
+/** Forwards one direction itself from the moment that it is to be closed. */
+class Way {
+  readonly #parts: WayParts;
+  #isClosing = false;
+
+  constructor(parts: WayParts) {
+    this.#parts = parts;
+    listen(parts.from, 'data', parts.owner, (chunk: Buffer) => this.#passes(chunk));
+  }
+
+  get isClosed(): boolean {
+    return this.#parts.frames.isClosed;
+  }
+
+  /** From now on the rest of the current frame is forwarded here, then the Close frame, then nothing. */
+  close(): void {
+    const { from, to } = this.#parts;
+    this.#isClosing = true;
+    from.unpipe(to);
+    this.#closeBetweenFrames();
+    // Also if it is closed: its end must still be seen.
+    if (this.isClosed || !to.writableNeedDrain) from.resume();
+    else this.#waitForRoom();
+  }
+
+  #passes(chunk: Buffer): void {
+    if (this.isClosed) return;
+    const { to, frames } = this.#parts;
+    if (!this.#isClosing) {
+      frames.pass(chunk);
+      return;
+    }
+    // A busy service never sends a chunk that ends with a frame.
+    const rest = chunk.subarray(0, frames.passFrame(chunk));
+    const hasRoom = !to.writable || to.write(rest);
+    this.#closeBetweenFrames();
+    if (!this.isClosed && !hasRoom) this.#waitForRoom();
+  }
+
+  #waitForRoom(): void {
+    const { from, to, owner } = this.#parts;
+    from.pause();
+    listenOnce(to, 'drain', owner, () => from.resume());
+  }
+
+  #closeBetweenFrames(): void {
+    const { to, frames, onClosed } = this.#parts;
+    frames.close(to);
+    if (frames.isClosed) onClosed();
+  }
+}
+
+function endSoon(side: Duplex): void {
+  if (side.destroyed || side.writableEnded) return;
+  side.end();
+  const timer = setTimeout(() => side.destroy(), CLOSE_WITHIN_MS);
+  listenOnce(side, 'close', closing(side, 'WebSocket'), () => clearTimeout(timer));
+}
 
 /** Counts the bytes of a switched exchange. */
-export interface SwitchedCounts {
+interface SwitchedCounts {
   bytesIn: number;
   bytesOut: number;
 }

@@ -1,10 +1,22 @@
-import { REQUEST_TOO_LARGE, RESPONSE_TOO_LARGE, UNSENDABLE_REQUEST } from '../../upstream/unsendable.ts';
 import type { UpstreamFailure } from '../../upstream/upstream.ts';
-import { REASON_OF_SHORTAGE, TOO_MANY_FILES, UPSTREAM_SHORTAGE } from '../../upstream/upstream-failure.ts';
+import {
+  REASON_OF_SHORTAGE,
+  REQUEST_TOO_LARGE,
+  RESPONSE_TOO_LARGE,
+  TOO_MANY_FILES,
+  UNSENDABLE_REQUEST,
+  UPSTREAM_SHORTAGE,
+} from '../../upstream/upstream-failure.ts';
 import type { ErrorAnswer } from '../answers/error-page.ts';
 import { type EdgeErrorCode, edgeErrors } from '../errors.ts';
-import { OUT_OF_FILES, reasonText } from '../tunnels/agent-failure.ts';
-import { NO_TUNNEL, NODE_ISOLATED, TUNNEL_FULL, TUNNEL_SHARE } from '../tunnels/no-tunnel.ts';
+import {
+  NO_TUNNEL,
+  NODE_ISOLATED,
+  OUT_OF_FILES,
+  reasonText,
+  TUNNEL_FULL,
+  TUNNEL_SHARE,
+} from '../tunnels/tunnel-failures.ts';
 
 const RETRY_AFTER_SECONDS = '1';
 const RETRY_AFTER = ['retry-after', RETRY_AFTER_SECONDS];

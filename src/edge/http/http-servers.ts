@@ -4,6 +4,7 @@ import {
   type IncomingHttpHeaders,
   type ServerHttp2Session,
   type ServerHttp2Stream,
+  type ServerOptions,
 } from 'node:http2';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -20,25 +21,86 @@ import {
 } from '../../lib/guarded-listeners.ts';
 import type { HeaderList } from '../../lib/http/header-values.ts';
 import { outliveStreams } from '../../lib/http2/end-session.ts';
+import { MAX_HEADER_LIST_SIZE, MAX_SEND_BLOCK_BYTES } from '../../lib/http2/heads.ts';
+import { INITIAL_WINDOW_BYTES } from '../../lib/http2/session-windows.ts';
+import { REPEATED_FIELDS, UNLIMITED_SESSION_MEMORY } from '../../lib/http2/shared-session.ts';
 import { hasStreamEnd, watchStreamEnd } from '../../lib/http2/stream-end.ts';
 import { type ConnectionFacts, sharingAddress } from '../connections/connection-facts.ts';
-import { awaitEmptyEnd } from './await-empty-end.ts';
-import { isHeadTooLarge } from './head-size.ts';
-import type { HttpLimits } from './http-limits.ts';
 import { Http1Client, type Http1Service } from './http1-client.ts';
 import { Http2Client } from './http2-client.ts';
 import { Http2ResponseWriter } from './http2-response-writer.ts';
-import { http2ServerOptions } from './http2-server-options.ts';
-import type { IncomingRequest } from './incoming-request.ts';
-import { http2Head, TOO_LARGE, withStreamedBody } from './raw-head.ts';
+import { type IncomingRequest, TOO_SLOW } from './incoming-request.ts';
+import {
+  http2Head,
+  isHeadTooLarge,
+  MAX_FIELDS,
+  HEAD_TOO_LARGE as TOO_LARGE,
+  trailersOf,
+  withStreamedBody,
+} from './raw-head.ts';
 import { type HeadReading, type HeadRules, readHead } from './request-head.ts';
-import { TOO_SLOW } from './request-problem.ts';
-import { sweep } from './sweep.ts';
-import { trailersOf } from './trailers.ts';
+import { type HttpLimits, sweep } from './sweep.ts';
 import { TurnBudget } from './turn-budget.ts';
 import { UnreadUploads, type UnsentResponse } from './unread-bodies.ts';
 
-export interface HttpServersOptions {
+interface EmptyEndOptions {
+  readonly owner: ListenerOwner;
+  /** The end belongs to the head, so it has as long as a head. */
+  readonly timeoutMs: number;
+  readonly onEnd: () => void;
+  readonly onLate: () => void;
+}
+
+/**
+ * Waits until a request that announces an empty body has really ended. Its head alone would be a complete request for an
+ * upstream, but data or a reset may follow: the runtime then ends the stream, and nothing is called.
+ */
+function awaitEmptyEnd(stream: ServerHttp2Stream, { owner, timeoutMs, onEnd, onLate }: EmptyEndOptions): void {
+  let isLate = false;
+  const onTimeout = guarded(owner, () => {
+    isLate = true;
+    if (!stream.destroyed) onLate();
+  });
+  const timer = setTimeout(onTimeout, timeoutMs).unref();
+  watchStreamEnd(stream);
+  ignoreErrors(stream);
+  listenOnce(stream, 'end', owner, () => {
+    clearTimeout(timer);
+    if (!isLate && hasStreamEnd(stream) && !stream.destroyed) onEnd();
+  });
+  listenOnce(stream, 'close', owner, () => clearTimeout(timer));
+  stream.resume();
+}
+
+/**
+ * Resets allowed in a burst, and per second in the long run, before the connection is closed (CVE-2023-44487). The
+ * runtime's defaults, kept deliberately: browsing a gallery resets hundreds of images within seconds.
+ */
+const STREAM_RESET_BURST = 1000;
+const STREAM_RESETS_PER_SECOND = 33;
+/** For pseudo header fields, and for a few more than allowed. */
+const SPARE_FIELDS = 64;
+
+/** Options of visitors' sessions. */
+function http2ServerOptions({ maxHeaderBytes, maxHeaderCount, maxConcurrentStreams }: HttpLimits): ServerOptions {
+  return {
+    ...UNLIMITED_SESSION_MEMORY,
+    ...REPEATED_FIELDS,
+    maxSendHeaderBlockLength: MAX_SEND_BLOCK_BYTES,
+    // More than allowed, here and in the settings: the runtime resets what exceeds it, without a response.
+    maxHeaderListPairs: Math.max(maxHeaderCount, MAX_FIELDS) + SPARE_FIELDS,
+    streamResetBurst: STREAM_RESET_BURST,
+    streamResetRate: STREAM_RESETS_PER_SECOND,
+    settings: {
+      maxConcurrentStreams,
+      maxHeaderListSize: Math.max(2 * maxHeaderBytes, MAX_HEADER_LIST_SIZE),
+      enableConnectProtocol: true,
+      initialWindowSize: INITIAL_WINDOW_BYTES,
+    },
+  };
+}
+
+interface HttpServersOptions {
   /** The scheme that clients use. */
   readonly scheme: 'http' | 'https';
   readonly limits: HttpLimits;

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { type Duplex, duplexPair } from 'node:stream';
 import { suite, type TestContext, test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
-import { headRules } from './head-rules.ts';
+import { headRules } from '../edge-settings.ts';
 import { Http1Client } from './http1-client.ts';
 import type { IncomingRequest } from './incoming-request.ts';
 

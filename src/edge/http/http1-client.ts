@@ -8,21 +8,28 @@ import { Http1Output } from '../../lib/http1/http1-output.ts';
 import { breakOff } from '../../lib/net/sockets.ts';
 import { beginRoom, recount, renewRoom, waits } from '../../lib/net/waiting-bytes.ts';
 import { type ConnectionFacts, sharingAddress } from '../connections/connection-facts.ts';
-import { isHeadTooLarge } from './head-size.ts';
-import { HeldBytes } from './held-bytes.ts';
-import type { HttpLimits } from './http-limits.ts';
-import { type BodyOwner, Http1RequestBody } from './http1-request-body.ts';
-import { Http1RequestStart } from './http1-request-start.ts';
+import {
+  type BodyOwner,
+  HeldBytes,
+  Http1RequestBody,
+  Http1RequestStart,
+  unfinishedStartProblem,
+} from './http1-request.ts';
 import { Http1ResponseWriter, type ResponseOwner } from './http1-response-writer.ts';
 import { Http1SwitchWriter } from './http1-switch-writer.ts';
-import type { IncomingRequest } from './incoming-request.ts';
-import { http1Head } from './raw-head.ts';
+import {
+  BAD_HTTP,
+  type IncomingRequest,
+  NOT_TAKEN,
+  type RequestProblem,
+  TOO_LARGE,
+  TOO_MUCH_UNSENT,
+  TOO_SLOW,
+} from './incoming-request.ts';
+import { http1Head, isHeadTooLarge } from './raw-head.ts';
 import { type HeadReading, type HeadRules, readHead } from './request-head.ts';
-import { BAD_HTTP, NOT_TAKEN, type RequestProblem, TOO_LARGE, TOO_MUCH_UNSENT, TOO_SLOW } from './request-problem.ts';
-import { Stall } from './stall.ts';
-import type { SweepLimits } from './sweep.ts';
+import { type HttpLimits, Stall, type SweepLimits } from './sweep.ts';
 import type { TurnBudget } from './turn-budget.ts';
-import { unfinishedStartProblem } from './unfinished-start.ts';
 import type { UnsentResponse } from './unread-bodies.ts';
 
 /** What all HTTP/1.1 connections of a server share. */

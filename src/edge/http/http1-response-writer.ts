@@ -1,16 +1,67 @@
 import type { Duplex } from 'node:stream';
 import type { ListenerOwner } from '../../lib/guarded-listeners.ts';
 import { firstValue, type HeaderList } from '../../lib/http/header-values.ts';
+import { STATUS_CODES } from '../../lib/http/node-http.ts';
+import { headerName } from '../../lib/http1/header-names.ts';
 import type { Http1Output, OutputSocket } from '../../lib/http1/http1-output.ts';
 import { copyOf } from '../../lib/net/waiting-bytes.ts';
-import { lastChunk } from '../../upstream/http1-request-head.ts';
-import { dateLine, responseLines } from './http1-response-head.ts';
-import { NO_HEADERS, withOwnHeader } from './own-headers.ts';
-import type { RequestProblem } from './request-problem.ts';
-import type { HeldPart, ResponseWriter } from './response-writer.ts';
+import { lastChunk } from '../../upstream/request-headers.ts';
+import {
+  type HeldPart,
+  NO_HEADERS,
+  type RequestProblem,
+  type ResponseWriter,
+  withOwnHeader,
+} from './incoming-request.ts';
+
+/** A control character, or one that a byte cannot hold. */
+const UNSENDABLE = /[^\t\x20-\x7e\x80-\xff]/;
+
+/** The code is the runtime's: code that handles its errors handles this one too. */
+class UnsendableFieldError extends Error {
+  readonly code = 'ERR_INVALID_CHAR';
+
+  /** Without the value, which may be a secret. */
+  constructor(name: string) {
+    super(`the response header ${JSON.stringify(name)} cannot be sent`);
+  }
+}
+
+/** Status line and fields, without the empty line. Throws when a field could end its line early or change the framing. */
+export function responseLines(status: number, headers: HeaderList): string {
+  let text = statusLine(status);
+  for (let at = 0; at < headers.length; at += 2) {
+    const name = headers[at] as string;
+    const value = headers[at + 1] as string;
+    const found = headerName(name);
+    if (found === null || FRAMING.has(found.kind) || UNSENDABLE.test(value)) throw new UnsendableFieldError(name);
+    text += `${name}: ${value}\r\n`;
+  }
+  return text;
+}
+
+const FRAMING: ReadonlySet<string> = new Set(['content-length', 'transfer-encoding', 'connection']);
+const OK = 'HTTP/1.1 200 OK\r\n';
+
+function statusLine(status: number): string {
+  return status === 200 ? OK : `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'unknown'}\r\n`;
+}
+
+let dateSecond = 0;
+let dateText = '';
+
+/** RFC 9110 §6.6.1. Formatted once per second. */
+function dateLine(): string {
+  const second = Math.floor(Date.now() / 1000);
+  if (second !== dateSecond) {
+    dateSecond = second;
+    dateText = `Date: ${new Date(second * 1000).toUTCString()}\r\n`;
+  }
+  return dateText;
+}
 
 /** What the framing of a response depends on. The same object serves the next request. */
-export interface AnsweredRequest {
+interface AnsweredRequest {
   readonly method: string;
   readonly isHttp11: boolean;
   readonly isKeptAlive: boolean;

@@ -2,11 +2,9 @@ import type { Duplex } from 'node:stream';
 import { ignoreErrors, type ListenerOwner, listen, listenOnce } from '../../lib/guarded-listeners.ts';
 import type { HeaderList } from '../../lib/http/header-values.ts';
 import { Http1Output } from '../../lib/http1/http1-output.ts';
-import { lastChunk } from '../../upstream/http1-request-head.ts';
-import { responseLines } from './http1-response-head.ts';
-import { NO_HEADERS, withOwnHeader } from './own-headers.ts';
-import type { RequestProblem } from './request-problem.ts';
-import type { ResponseWriter } from './response-writer.ts';
+import { lastChunk } from '../../upstream/request-headers.ts';
+import { responseLines } from './http1-response-writer.ts';
+import { NO_HEADERS, type RequestProblem, type ResponseWriter, withOwnHeader } from './incoming-request.ts';
 
 const noop = (): void => {};
 /** Time for the client to read the response and close; after that it is disconnected. */

@@ -6,8 +6,7 @@ import { CONNECTION_WINDOW_BYTES, OF_REQUESTS, SessionWindows } from '../../lib/
 import { ownerOf } from '../../lib/net/shared-places.ts';
 import type { ConnectionFacts } from '../connections/connection-facts.ts';
 import type { Http2ResponseWriter } from './http2-response-writer.ts';
-import { Stall } from './stall.ts';
-import type { SweepLimits } from './sweep.ts';
+import { Stall, type SweepLimits } from './sweep.ts';
 import type { UnreadUploads, UploadingConnection, UploadOwner } from './unread-bodies.ts';
 
 /** A client's connection over HTTP/2. *Open* → *closed* (GOAWAY; streams in progress finish) → the socket ends. */

@@ -13,11 +13,18 @@ import {
 } from '../../lib/http2/stream-end.ts';
 import { aside, beginRoom, isCrowded, recount, renewRoom, waits } from '../../lib/net/waiting-bytes.ts';
 import type { Http2Client } from './http2-client.ts';
-import { NO_HEADERS, withOwnHeader } from './own-headers.ts';
-import { NOT_READ, NOT_TAKEN, type RequestProblem, TOO_MUCH_UNSENT, TOO_SLOW } from './request-problem.ts';
-import type { HeldPart, ResponseWriter } from './response-writer.ts';
-import { Stall } from './stall.ts';
-import type { SweepLimits } from './sweep.ts';
+import {
+  type HeldPart,
+  NO_HEADERS,
+  NOT_READ,
+  NOT_TAKEN,
+  type RequestProblem,
+  type ResponseWriter,
+  TOO_MUCH_UNSENT,
+  TOO_SLOW,
+  withOwnHeader,
+} from './incoming-request.ts';
+import { Stall, type SweepLimits } from './sweep.ts';
 import type { UnreadUpload, UnsentResponse } from './unread-bodies.ts';
 
 const noop = (): void => {};

@@ -1,4 +1,5 @@
 import type { ListenerOwner } from '../../lib/guarded-listeners.ts';
+
 export interface SweepLimits {
   /** How long a client may take to send a head over HTTP/1.1. */
   readonly headersTimeoutMs: number;
@@ -10,7 +11,7 @@ export interface SweepLimits {
   readonly requestTimeoutMs: number;
 }
 
-export interface SweptClient extends ListenerOwner {
+interface SweptClient extends ListenerOwner {
   check(nowMs: number, limits: SweepLimits): void;
 }
 
@@ -34,4 +35,30 @@ export function sweep(clients: () => Iterable<SweptClient>, limits: SweepLimits)
     }
   };
   return setInterval(check, Math.max(LEAST_MS, Math.min(MOST_MS, shortest / 10))).unref();
+}
+
+/** Detects a peer that stopped reading. */
+export class Stall {
+  #taken = -1;
+  #sinceMs = 0;
+
+  /** How long the stall has lasted. `taken` is any number that changes when bytes move. */
+  lasts(isWaiting: boolean, taken: number, nowMs: number): number {
+    if (!isWaiting || taken !== this.#taken) {
+      this.#taken = taken;
+      this.#sinceMs = nowMs;
+    }
+    return nowMs - this.#sinceMs;
+  }
+}
+
+export interface HttpLimits {
+  readonly maxHeaderBytes: number;
+  readonly maxHeaderCount: number;
+  readonly headersTimeoutMs: number;
+  readonly requestTimeoutMs: number;
+  readonly keepAliveTimeoutMs: number;
+  /** How long a client may read nothing while response data is waiting. */
+  readonly sendTimeoutMs: number;
+  readonly maxConcurrentStreams: number;
 }

@@ -1,8 +1,18 @@
 import { createServer, type Server, type Socket } from 'node:net';
-import { closing, type ListenerOwner, listen, listenPer, reporting } from '../../lib/guarded-listeners.ts';
-import type { ArrivedClient, ArrivingClients } from '../../lib/net/arriving-clients.ts';
+import {
+  closing,
+  ignoreErrors,
+  type ListenerOwner,
+  listen,
+  listenOnce,
+  listenPer,
+  reporting,
+} from '../../lib/guarded-listeners.ts';
+import { type ArrivedClient, type ArrivingClients, peerOf } from '../../lib/net/arriving-clients.ts';
 import type { ListenAddress, ListenAddresses } from '../../lib/net/listen-address.ts';
-import { AcceptedSockets } from './accepted-sockets.ts';
+import { noticeVanished } from '../../lib/net/sockets.ts';
+import type { SharedTally } from '../../lib/process/shared-memory.ts';
+import { AddressCounter } from '../admission.ts';
 
 /** Opens a server at the configured address, and returns the actual port. */
 export type OpenServer = (server: Server) => Promise<ListenAddress>;
@@ -75,5 +85,80 @@ export async function openEdgeListener({
       })();
       return drained;
     },
+  };
+}
+
+interface AcceptedSocketsOptions {
+  /** Absent: every client connects directly. */
+  readonly clients?: ArrivingClients | undefined;
+  readonly onSocket: (socket: Socket, client: ArrivedClient) => void;
+}
+
+/** The open connections of a listener, whichever thread has accepted them. */
+export class AcceptedSockets {
+  readonly #options: AcceptedSocketsOptions;
+  readonly #sockets = new Set<Socket>();
+
+  constructor(options: AcceptedSocketsOptions) {
+    this.#options = options;
+  }
+
+  get count(): number {
+    return this.#sockets.size;
+  }
+
+  accept(socket: Socket): void {
+    const { clients, onSocket } = this.#options;
+    this.#sockets.add(socket);
+    noticeVanished(socket);
+    listenOnce(socket, 'close', reporting('edge listener'), () => this.#sockets.delete(socket));
+    if (clients === undefined) onSocket(socket, peerOf(socket));
+    else clients.admit(socket, (client) => onSocket(socket, client));
+  }
+
+  /** Connections that were just accepted may still send a proxy's header for `lingerMs`. */
+  stop(lingerMs = 0): void {
+    const { clients } = this.#options;
+    if (lingerMs === 0) clients?.close();
+    else setTimeout(() => clients?.close(), lingerMs).unref();
+  }
+
+  /** Closes what is still open. */
+  cut(): void {
+    for (const socket of this.#sockets) socket.destroy();
+  }
+}
+
+interface PlainListenerOptions extends EdgeListenerOptions {
+  /** 0: no limit. */
+  readonly maxConnectionsPerAddress: number;
+  /** Connections for which there are file descriptors. */
+  readonly free?: () => number;
+}
+
+/** The TCP side of the plain HTTP edge. */
+export function openPlainListener(options: PlainListenerOptions): Promise<EdgeListener> {
+  const { maxConnectionsPerAddress, free, onSocket, ...rest } = options;
+  return openEdgeListener({ ...rest, onSocket: plainConnections(maxConnectionsPerAddress, onSocket, null, free) });
+}
+
+/** TLS counts handshakes; here connections are counted. */
+export function plainConnections(
+  maxPerAddress: number,
+  onSocket: EdgeListenerOptions['onSocket'],
+  threads: SharedTally | null = null,
+  free?: () => number,
+): EdgeListenerOptions['onSocket'] {
+  const addresses = new AddressCounter({ maxTotal: 0, maxPerAddress }, threads, free);
+  return (socket: Socket, client: ArrivedClient) => {
+    // A reset can occur at any time from here on.
+    ignoreErrors(socket);
+    const { address } = client;
+    if (address === '' || addresses.enter(address) !== null) {
+      socket.destroy();
+      return;
+    }
+    listenOnce(socket, 'close', closing(socket, 'plain listener'), () => addresses.leave(address));
+    onSocket(socket, client);
   };
 }

@@ -4,7 +4,6 @@ import { type CountedRequest, keptText, type RecordedRequest } from '../../telem
 import type { ConnectionFacts } from '../connections/connection-facts.ts';
 import type { UnreadRefusal } from '../edge-runtime.ts';
 import type { Exchange } from '../exchange/exchange.ts';
-import { isOwnPathText } from '../exchange/own-path-text.ts';
 import type { RequestHead } from '../http/request-head.ts';
 import { unreadReason } from './access-log.ts';
 
@@ -119,7 +118,7 @@ export function recordedUnread(
   };
 }
 
-export type EarlyFacts = Pick<
+type EarlyFacts = Pick<
   RecordedRequest,
   'id' | 'startedAtMs' | 'status' | 'errorCode' | 'edgeId' | 'clientAddress' | 'bytesOut'
 > &
@@ -149,4 +148,14 @@ export function recordedEarly(
     admittedMs: null,
     answeredMs: 0,
   };
+}
+
+/**
+ * Paths below it belong to modules. In any case of letters, escaped, and behind other segments: a mistyped link has its
+ * secret, too.
+ */
+const OWN_PATH = /(?:[/\\]|%2f|%5c)(?:\.|%2e)postern(?:[/\\;]|%2f|%5c|$)/i;
+
+function isOwnPathText(text: string): boolean {
+  return OWN_PATH.test(text);
 }

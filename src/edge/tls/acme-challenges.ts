@@ -1,10 +1,14 @@
+import { constants } from 'node:crypto';
+import { createServer, type Server, type TLSSocket } from 'node:tls';
 import type { Clock } from '../../lib/clock.ts';
-import type { CertificateRecord, CertificateRecordChange, CertificateRecords } from './certificate-records.ts';
+import { closing, listenPer } from '../../lib/guarded-listeners.ts';
+import { loadPart } from '../../lib/load-part.ts';
 import type { ClientHello } from './client-hello.ts';
+import type { CertificateRecord, CertificateRecordChange, CertificateRecords } from './uploaded-certificates.ts';
 
 const CHALLENGE_KIND = 'acme_challenge';
 /** RFC 8737 §4. */
-export const ACME_TLS_PROTOCOL = 'acme-tls/1';
+const ACME_TLS_PROTOCOL = 'acme-tls/1';
 /** RFC 8555 §8.3. */
 const HTTP_PREFIX = '/.well-known/acme-challenge/';
 
@@ -19,7 +23,7 @@ export interface AcmeChallenge {
   readonly expiresAtMs: number;
 }
 
-export interface AcmeChallengesOptions {
+interface AcmeChallengesOptions {
   readonly records: CertificateRecords;
   readonly clock: Clock;
 }
@@ -100,4 +104,51 @@ function readChallenge({ doc }: CertificateRecord): AcmeChallenge | null {
     // An unreadable date compares as false, so such a challenge is never pending.
     expiresAtMs: Date.parse(expiresAt as string),
   };
+}
+
+interface ChallengeServersOptions {
+  readonly clock: Clock;
+  readonly handshakeTimeoutMs: number;
+  readonly onSecure: (socket: TLSSocket) => void;
+  readonly onFailure: (error: Error, socket: TLSSocket) => void;
+}
+
+/**
+ * TLS servers that never listen, one per pending challenge. A flood of handshakes makes one certificate, and the server
+ * is collected with its challenge.
+ */
+export class ChallengeServers {
+  readonly #options: ChallengeServersOptions;
+  readonly #servers = new WeakMap<AcmeChallenge, Promise<Server>>();
+
+  constructor(options: ChallengeServersOptions) {
+    this.#options = options;
+  }
+
+  serverFor(challenge: AcmeChallenge): Promise<Server> {
+    const known = this.#servers.get(challenge);
+    if (known !== undefined) return known;
+    const made = this.#make(challenge);
+    this.#servers.set(challenge, made);
+    // The next validation tries again.
+    made.catch(() => this.#servers.delete(challenge));
+    return made;
+  }
+
+  async #make({ hostname, keyAuthorization }: AcmeChallenge): Promise<Server> {
+    const { clock, handshakeTimeoutMs, onSecure, onFailure } = this.#options;
+    const { challengeCertificate } = await loadPart(() => import('../../pki/challenge-certificate.ts'));
+    const pair = await challengeCertificate({ hostname, keyAuthorization, nowMs: clock.nowMs() });
+    const server = createServer({
+      cert: pair.certificatePem,
+      key: pair.privateKeyPem,
+      minVersion: 'TLSv1.2',
+      ALPNProtocols: [ACME_TLS_PROTOCOL],
+      handshakeTimeout: handshakeTimeoutMs,
+      secureOptions: constants.SSL_OP_NO_RENEGOTIATION | constants.SSL_OP_NO_TICKET,
+    });
+    listenPer(server, 'secureConnection', (socket) => closing(socket, 'ACME challenge'), onSecure);
+    listenPer(server, 'tlsClientError', (_error, socket) => closing(socket, 'ACME challenge'), onFailure);
+    return server;
+  }
 }

@@ -1,7 +1,8 @@
 import type { X509Certificate } from 'node:crypto';
 import type { TLSSocket } from 'node:tls';
+import { reportBug } from '../../lib/guarded-listeners.ts';
 import { legacyCertificate } from '../../lib/pki/describe-certificate.ts';
-import type { ClientCertificate } from '../../modules/contract/decides.ts';
+import type { ClientCertificate, RevocationPolicy, RevocationVerdict } from '../../modules/contract/decides.ts';
 
 /** OpenSSL accepts a message of 100 KB, which is hundreds of certificates. */
 export const MAX_PRESENTED = 16;
@@ -41,7 +42,7 @@ const SOCKETS = new WeakMap<ClientCertificate, TLSSocket>();
  * The certificates that came with this one, in the order sent. The runtime links each to the next, whether or not that
  * one issued it.
  */
-export function presentedWith(certificate: ClientCertificate): readonly X509Certificate[] {
+function presentedWith(certificate: ClientCertificate): readonly X509Certificate[] {
   const presented: X509Certificate[] = [];
   let next = SOCKETS.get(certificate)?.getPeerX509Certificate();
   while (next !== undefined && presented.length < MAX_PRESENTED) {
@@ -53,4 +54,23 @@ export function presentedWith(certificate: ClientCertificate): readonly X509Cert
 
 function firstOf(name: string | readonly string[] | undefined): string {
   return (typeof name === 'string' ? name : name?.[0]) ?? '';
+}
+
+const FAILED: RevocationVerdict = {
+  refusal: { reason: 'client_certificate_revocation_unknown', message: 'the check failed' },
+  unchecked: null,
+};
+
+/** A check that fails accepts nobody. */
+export function judgeRevocation(
+  policy: RevocationPolicy,
+  certificate: ClientCertificate,
+  nowMs: number,
+): RevocationVerdict {
+  try {
+    return policy.judge(certificate, () => presentedWith(certificate), nowMs);
+  } catch (error) {
+    reportBug(error, {});
+    return FAILED;
+  }
 }

@@ -11,8 +11,38 @@ import type { Clock } from '../../lib/clock.ts';
 import { closing, listenPer } from '../../lib/guarded-listeners.ts';
 import { LruMap } from '../../lib/lru-map.ts';
 import type { TlsPolicy } from '../../modules/contract/decides.ts';
-import type { ServedCertificate } from './served-certificate.ts';
-import { DAY_MS, type SharedSecret, sharedTicketKeys } from './ticket-keys.ts';
+import type { ServedCertificate } from './uploaded-certificates.ts';
+
+/** 32 bytes that belong to the text, the same on every node of an installation. */
+export type SharedSecret = (text: string) => Buffer;
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+interface TicketScope {
+  /** The certificate, or what stands for all that replace each other. */
+  readonly scope: string;
+  /** Differs when the TLS policy does. */
+  readonly policyKey: string;
+  /** Since the epoch, in UTC. */
+  readonly day: number;
+}
+
+/**
+ * Keys of session tickets that every node derives alike: a ticket resumes on any node, for the same certificate (or
+ * leaves of the internal CA for the same name), policy and day only. The runtime knows one key at a time, so tickets of the day before lead to a full handshake.
+ */
+function sharedTicketKeys(
+  secret: SharedSecret,
+  { scope: of, policyKey, day }: TicketScope,
+): Pick<TlsOptions, 'ticketKeys' | 'sessionIdContext'> {
+  const scope = `${hash('sha256', of)} ${policyKey}`;
+  return {
+    // 16 bytes each for the key's name, the HMAC and AES.
+    ticketKeys: Buffer.concat([secret(`${scope} ${day} 1`), secret(`${scope} ${day} 2`)]).subarray(0, 48),
+    // Sessions of another context do not resume. The runtime's default depends on the arguments of the process.
+    sessionIdContext: hash('sha256', scope).slice(0, 32),
+  };
+}
 
 /**
  * Only key exchange with forward secrecy and authenticated encryption; for TLS 1.2 also the requirements of HTTP/2 (RFC
@@ -33,7 +63,7 @@ const CIPHERS = [
 /** About 10 MB. Handshakes for invented names need few at a time, and must not evict the servers of listed hosts. */
 const MAX_FOR_INVENTED_NAMES = 256;
 
-export interface HostServersOptions {
+interface HostServersOptions {
   readonly capacity: number;
   readonly clock: Clock;
   readonly handshakeTimeoutMs: number;

@@ -3,11 +3,9 @@ import type { TLSSocket } from 'node:tls';
 import { closing, guarded, ignoreErrors, listenOnce } from '../../lib/guarded-listeners.ts';
 import type { ArrivedClient } from '../../lib/net/arriving-clients.ts';
 import type { EdgeSnapshot } from '../../snapshot/edge-snapshot.ts';
-import type { EdgeTallies } from '../limits/edge-tallies.ts';
-import { AddressCounter } from './address-counter.ts';
+import { AddressCounter, type EdgeTallies } from '../admission.ts';
 import type { HandshakeFailure } from './handshake-failure.ts';
-import type { TlsLimits } from './tls-limits.ts';
-import type { TlsLog, TlsMetrics } from './tls-ports.ts';
+import type { TlsLimits, TlsLog, TlsMetrics } from './tls-ports.ts';
 
 /** peeking → choosing (the certificate) → shaking hands → over, by success or failure; each state can fail. */
 export interface Handshake {

@@ -5,20 +5,14 @@ import { type ArrivedClient, peerOf } from '../../lib/net/arriving-clients.ts';
 import { readProxyHeader } from '../../lib/net/proxy-header.ts';
 import type { ClientCertificate, TlsPolicy } from '../../modules/contract/decides.ts';
 import type { EdgeSnapshot } from '../../snapshot/edge-snapshot.ts';
-import { judgeRevocation } from '../exchange/judge-revocation.ts';
-import type { AcmeChallenge } from './acme-challenges.ts';
-import { ChallengeServers } from './challenge-servers.ts';
-import { verifiedCertificateOf } from './client-certificate.ts';
-import type { ClientHello } from './client-hello.ts';
-import { handshakeFailure } from './handshake-failure.ts';
+import { type AcmeChallenge, ChallengeServers } from './acme-challenges.ts';
+import { judgeRevocation, verifiedCertificateOf } from './client-certificate.ts';
+import { type ClientHello, type PeekResult, peekClientHello } from './client-hello.ts';
+import { endWith, endWithAlert, handshakeFailure, plainHttpAnswer } from './handshake-failure.ts';
 import { HostServers } from './host-servers.ts';
-import { type PeekResult, peekClientHello } from './peek.ts';
 import { type Handshake, PendingHandshakes } from './pending-handshakes.ts';
-import { plainHttpAnswer } from './plain-http-answer.ts';
-import type { ServedCertificate } from './served-certificate.ts';
-import { endWith, endWithAlert } from './tls-alert.ts';
-import { DEFAULT_TLS_LIMITS } from './tls-limits.ts';
-import type { TlsFrontOptions } from './tls-ports.ts';
+import { DEFAULT_TLS_LIMITS, type TlsFrontOptions } from './tls-ports.ts';
+import type { ServedCertificate } from './uploaded-certificates.ts';
 
 const UNLISTED_PROXY = 'it starts with a PROXY header, and its address is not in proxy_protocol_from';
 

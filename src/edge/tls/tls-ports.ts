@@ -1,14 +1,14 @@
 import type { Socket } from 'node:net';
+import type { TLSSocket } from 'node:tls';
 import type { Clock } from '../../lib/clock.ts';
 import type { ArrivedClient } from '../../lib/net/arriving-clients.ts';
 import type { EdgeSnapshot } from '../../snapshot/edge-snapshot.ts';
-import type { EdgeTallies } from '../limits/edge-tallies.ts';
+import type { EdgeTallies } from '../admission.ts';
+import type { ConnectionFacts } from '../connections/connection-facts.ts';
 import type { AcmeChallenges, ChallengeType } from './acme-challenges.ts';
 import type { CertificateStore } from './certificate-store.ts';
-import type { EdgeConnection } from './edge-connection.ts';
 import type { HandshakeFailure } from './handshake-failure.ts';
-import type { SharedSecret } from './ticket-keys.ts';
-import type { TlsLimits } from './tls-limits.ts';
+import type { SharedSecret } from './host-servers.ts';
 
 export interface TlsFrontOptions {
   readonly snapshots: { find(host: string): EdgeSnapshot | undefined };
@@ -48,4 +48,38 @@ export interface TlsMetrics {
   challengeAnswered(type: ChallengeType): void;
   /** Accepted although no list tells whether it was revoked. */
   clientCertificateUnchecked(): void;
+}
+
+/** A count of 0 means no limit. */
+export interface TlsLimits {
+  readonly helloTimeoutMs: number;
+  readonly handshakeTimeoutMs: number;
+  readonly maxConnections: number;
+  readonly maxConnectionsPerAddress: number;
+  /** Handshakes in progress, including the wait for the ClientHello. */
+  readonly maxPending: number;
+  readonly maxPendingPerAddress: number;
+  /** TLS servers kept, about 40 KB each. */
+  readonly maxHostServers: number;
+}
+
+export const DEFAULT_TLS_LIMITS: TlsLimits = {
+  helloTimeoutMs: 10_000,
+  handshakeTimeoutMs: 10_000,
+  maxConnections: 50_000,
+  // One address can represent an office or a mobile network.
+  maxConnectionsPerAddress: 2000,
+  maxPending: 4096,
+  maxPendingPerAddress: 512,
+  maxHostServers: 2048,
+};
+
+/** A connection whose handshake is complete and satisfied its edge at that time. */
+export interface EdgeConnection extends Pick<ConnectionFacts, 'tlsGeneration' | 'remoteAddress' | 'clientCertificate'> {
+  readonly socket: TLSSocket;
+  readonly protocol: 'h2' | 'http/1.1';
+  /** The peeked name, which selected the edge. The socket's own name can be `false` on resumption. */
+  readonly servername: string;
+  /** The edge's snapshot when the handshake started. */
+  readonly edge: EdgeSnapshot;
 }

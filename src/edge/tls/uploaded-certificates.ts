@@ -1,7 +1,41 @@
+import type { JsonObject } from '../../lib/json.ts';
 import { readOrNull } from '../../lib/read-or-null.ts';
 import { HostTable } from '../../snapshot/host-table.ts';
-import type { CertificateRecord, CertificateRecordChange } from './certificate-records.ts';
-import type { ServedCertificate } from './served-certificate.ts';
+
+/** Configuration records needed for certificates. The replica implements this. */
+export interface CertificateRecords {
+  all(kind: string): Iterable<CertificateRecord>;
+  /** Called after `all` shows changes of these kinds. Returns a function that stops listening. */
+  onChange(listener: (changes: readonly CertificateRecordChange[]) => void, kinds: readonly string[]): () => void;
+}
+
+export interface CertificateRecord {
+  readonly kind: string;
+  readonly id: string;
+  readonly revision: number;
+  readonly doc: JsonObject;
+  /** By JSON pointer, each as JSON text. */
+  readonly secrets: Readonly<Record<string, string>> | null;
+}
+
+export type CertificateRecordChange =
+  | { readonly op: 'put'; readonly record: CertificateRecord }
+  | { readonly op: 'delete'; readonly key: { readonly kind: string; readonly id: string } };
+
+/** A certificate that a host can present, with its key. */
+export interface ServedCertificate {
+  /** Equal only for the same certificate and key. */
+  readonly identity: string;
+  readonly source: 'uploaded' | 'managed' | 'internal';
+  /** The chain, the host's own certificate first. */
+  readonly certificatePem: string;
+  readonly privateKeyPem: string;
+  readonly notAfterMs: number;
+  /** Sessions resume with any certificate of the same scope, on any node. Absent: with this certificate only. */
+  readonly ticketScope?: string;
+  /** It was issued for a name that no edge lists: anybody can cause many of them. */
+  readonly isOfInventedName?: boolean;
+}
 
 export const CERTIFICATE_KIND = 'tls_certificate';
 export const DOMAIN_KIND = 'reserved_domain';

@@ -1,7 +1,8 @@
 import type { ClientHttp2Stream } from 'node:http2';
 import type { Shortage } from '../../lib/net/shared-places.ts';
+import type { TunnelFigures } from '../../telemetry/live/installation-tunnels.ts';
 import type { TunnelUse } from '../../tunnel/tunnel-use.ts';
-import type { RequestChannel } from '../../upstream/carrier.ts';
+import type { RequestChannel } from '../../upstream/upstream.ts';
 
 /** From the main thread to a worker, on the response of a connection or WebSocket: the node that passes it on. */
 export const TUNNEL_NODE_HEADER = 'postern-tunnel-node';
@@ -48,7 +49,7 @@ export interface OnlineTunnel {
  * `node`: another node. `thread`: the main thread, which tries all ways to the agent itself. `holder`: for the main
  * thread, a worker that has the agent's connection.
  */
-export type Relay = 'node' | 'thread' | 'holder';
+type Relay = 'node' | 'thread' | 'holder';
 
 /** One connection to an agent. `postern-tunnel` routes a stream to one of the agent's tunnels. */
 export interface AgentLink {
@@ -77,4 +78,28 @@ export interface AgentLink {
   readonly channel?: RequestChannel | null;
   /** Opens no new streams on it. */
   retire(): void;
+}
+
+interface ListedTunnels {
+  all(): Iterable<OnlineTunnel>;
+  get(id: string): OnlineTunnel | undefined;
+}
+
+/**
+ * A tunnel whose agent is connected here and elsewhere is in both lists, and is used through each. Null: it was listed
+ * already. A reader may continue in a later turn, and finds a tunnel twice that went and came back meanwhile.
+ */
+export function* tunnelFigures(here: ListedTunnels, elsewhere: ListedTunnels): Generator<TunnelFigures | null> {
+  for (const tunnel of here.all()) yield figuresOf(tunnel, elsewhere.get(tunnel.id));
+  for (const tunnel of elsewhere.all()) yield here.get(tunnel.id) === undefined ? figuresOf(tunnel, undefined) : null;
+}
+
+function figuresOf({ id, inFlight, use }: OnlineTunnel, other: OnlineTunnel | undefined): TunnelFigures {
+  return {
+    id,
+    requests: use.requests + (other?.use.requests ?? 0),
+    bytesIn: use.bytesIn + (other?.use.bytesIn ?? 0),
+    bytesOut: use.bytesOut + (other?.use.bytesOut ?? 0),
+    inProgress: inFlight - use.hopsInFlight + (other === undefined ? 0 : other.inFlight - other.use.hopsInFlight),
+  };
 }

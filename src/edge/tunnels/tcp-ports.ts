@@ -13,7 +13,7 @@ import {
 import { type ArrivedClient, type ArrivingClients, peerOf } from '../../lib/net/arriving-clients.ts';
 import type { PortRange } from '../../lib/net/listen-address.ts';
 import { noticeVanished } from '../../lib/net/sockets.ts';
-import { AddressCounter } from '../tls/address-counter.ts';
+import { AddressCounter } from '../admission.ts';
 
 export interface TcpPortsOptions {
   readonly range: PortRange;

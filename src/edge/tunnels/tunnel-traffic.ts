@@ -4,14 +4,13 @@ import type { Snapshots } from '../../snapshot/snapshots.ts';
 import type { RawConnectionFacts } from '../../telemetry/traffic-facts.ts';
 import { DeadlineTicker } from '../../upstream/deadline-ticker.ts';
 import type { EdgeSettings } from '../edge-settings.ts';
-import { DEFAULT_TLS_LIMITS } from '../tls/tls-limits.ts';
-import type { Passthrough } from '../tls/tls-ports.ts';
+import { TunnelTargets } from '../forwarding/backend-targets.ts';
+import { DEFAULT_TLS_LIMITS, type Passthrough } from '../tls/tls-ports.ts';
 import { type EndpointSettings, Endpoints, type PublicPorts } from './endpoint-publisher.ts';
 import type { EndpointPublisher } from './endpoints.ts';
 import type { OnlineTunnels } from './online-tunnels.ts';
 import { RawConnections } from './raw-connections.ts';
 import { TcpPorts } from './tcp-ports.ts';
-import { TunnelTargets } from './tunnel-targets.ts';
 import { always } from './tunnel-upstream.ts';
 
 /** For a process that has a gateway beside its edge. */
@@ -26,7 +25,7 @@ export interface TunnelOptions {
   readonly inheritedPort?: (port: number) => number | null;
 }
 
-export interface TunnelTrafficOptions {
+interface TunnelTrafficOptions {
   readonly tunnels: TunnelOptions;
   readonly publicPorts: PublicPorts;
   readonly snapshots: Snapshots;
@@ -111,3 +110,14 @@ export function createTunnelTraffic(options: TunnelTrafficOptions): TunnelTraffi
     },
   };
 }
+
+/** For a process without a gateway: no agent can reach it. */
+export const NO_TUNNELS: TunnelOptions = {
+  online: { generation: 0, matching: () => [], get: () => undefined },
+  endpoints: {
+    modules: [],
+    moduleSettings: new Map(),
+    tcpPorts: { host: '127.0.0.1', first: 1, last: 0 },
+    domain: 'localhost',
+  },
+};

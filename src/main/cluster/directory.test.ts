@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FakeNetwork } from '../../../test/nodes/support/fake-network.ts';
-import { NO_TUNNELS } from '../../edge/tunnels/no-tunnels.ts';
+import { NO_TUNNELS } from '../../edge/tunnels/tunnel-traffic.ts';
 import type { NodeRow, NodeStatus } from '../../nodes/node.ts';
 import { openDirectory } from './directory.ts';
 

@@ -1,7 +1,6 @@
 import type { Logger } from 'pino';
-import type { EndpointPublisher } from '../../edge/tunnels/endpoints.ts';
+import { type EndpointPublisher, SharedEndpoints } from '../../edge/tunnels/endpoints.ts';
 import type { OnlineTunnels } from '../../edge/tunnels/online-tunnels.ts';
-import { SharedEndpoints } from '../../edge/tunnels/shared-endpoints.ts';
 import { until } from '../../lib/async/waiting.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { LoggedRefusals } from '../../nodes/directory/announced.ts';

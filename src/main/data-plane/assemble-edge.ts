@@ -2,12 +2,12 @@ import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import type { Config } from '../../config/schema.ts';
 import type { Catalog } from '../../documents/catalog.ts';
+import type { EdgeTallies } from '../../edge/admission.ts';
 import { createEdge, type Edge, type EdgeOptions } from '../../edge/edge.ts';
 import type { EdgeSettings } from '../../edge/edge-settings.ts';
-import type { EdgeTallies } from '../../edge/limits/edge-tallies.ts';
 import { AcmeChallenges } from '../../edge/tls/acme-challenges.ts';
 import { createCertificateStore } from '../../edge/tls/certificate-store.ts';
-import type { SharedSecret } from '../../edge/tls/ticket-keys.ts';
+import type { SharedSecret } from '../../edge/tls/host-servers.ts';
 import type { PublicPorts } from '../../edge/tunnels/endpoint-publisher.ts';
 import type { OnlineTunnels } from '../../edge/tunnels/online-tunnels.ts';
 import type { TrafficReporter } from '../../events/traffic-events.ts';
@@ -28,8 +28,7 @@ import type { BackendTraffic } from '../../telemetry/metrics/backend-traffic.ts'
 import { EdgeMetrics } from '../../telemetry/metrics/edge-metrics.ts';
 import type { RequestHistory } from '../../telemetry/requests/request-history.ts';
 import type { Tracing } from '../../tracing/tracing.ts';
-import type { OwnAddresses } from '../../upstream/own-addresses.ts';
-import { upstreamGuard } from '../../upstream/upstream-guard.ts';
+import { type OwnAddresses, upstreamGuard } from '../../upstream/upstream-guard.ts';
 import { openModuleRuntimes, type RuntimeDependencies } from './module-runtimes.ts';
 import type { ProxiedListener } from './proxied-clients.ts';
 

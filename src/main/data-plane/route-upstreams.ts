@@ -5,7 +5,7 @@ import { splitAddress } from '../../lib/net/host-name.ts';
 import { isLoopbackHost } from '../../lib/net/listen-address.ts';
 import type { Replica } from '../../replica/replica.ts';
 import type { KindOfId } from '../../snapshot/compile-backend.ts';
-import type { OwnAddresses } from '../../upstream/own-addresses.ts';
+import type { OwnAddresses } from '../../upstream/upstream-guard.ts';
 
 export interface StoredBackends {
   readonly replica: Pick<Replica, 'get'>;

@@ -7,7 +7,7 @@ import type { Shortage } from '../../lib/net/shared-places.ts';
 import { OutgoingLink } from '../../nodes/links/outgoing-link.ts';
 import { BETWEEN_THREADS } from '../../nodes/links/peer-links.ts';
 import type { GatewayMessage } from '../../tunnel/messages.ts';
-import type { RequestChannel } from '../../upstream/carrier.ts';
+import type { RequestChannel } from '../../upstream/upstream.ts';
 import type { EdgeWorkers } from './edge-workers.ts';
 import { socketPair } from './linked-workers.ts';
 import type { AgentOrder, AgentReports, AgentTls } from './worker-protocol.ts';

@@ -1,8 +1,8 @@
 import type { Socket } from 'node:net';
 import type { MessagePort } from 'node:worker_threads';
 import type { Config } from '../../config/schema.ts';
+import type { EdgeTallies } from '../../edge/admission.ts';
 import type { EdgeDrainOptions } from '../../edge/drain-edge.ts';
-import type { EdgeTallies } from '../../edge/limits/edge-tallies.ts';
 import type { NewEndpoint, Publication } from '../../edge/tunnels/endpoints.ts';
 import type { WholeAnswer, WholeRequest } from '../../lib/http/whole-request.ts';
 import type { JsonObject } from '../../lib/json.ts';
@@ -24,7 +24,7 @@ import type { BackendCounts } from '../../telemetry/metrics/backend-traffic.ts';
 import type { RecordedRequest } from '../../telemetry/requests/recorded-request.ts';
 import type { RawConnectionFacts, RequestFacts } from '../../telemetry/traffic-facts.ts';
 import type { AgentMessage, GatewayMessage } from '../../tunnel/messages.ts';
-import type { OwnAddressList } from '../../upstream/own-addresses.ts';
+import type { OwnAddressList } from '../../upstream/upstream-guard.ts';
 import type { NodeMemories } from '../data-plane/module-runtimes.ts';
 
 /** What a worker knows when its thread starts. */

@@ -4,7 +4,7 @@ import { Duplex } from 'node:stream';
 import { suite, test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { SharedPlaces } from '../../lib/net/shared-places.ts';
-import type { Carried } from '../../upstream/carrier.ts';
+import type { Carried } from '../../upstream/upstream.ts';
 import { OutgoingChannel } from './outgoing-channel.ts';
 
 const carried: Carried = {

@@ -4,9 +4,8 @@ import { guarded, reportBug, reporting } from '../../lib/guarded-listeners.ts';
 import type { HeaderList } from '../../lib/http/header-values.ts';
 import type { SharedPlaces } from '../../lib/net/shared-places.ts';
 import { bufferPassed } from '../../lib/net/waiting-bytes.ts';
-import type { Carried, Carrier, ChannelRequest, RequestChannel } from '../../upstream/carrier.ts';
-import { sendableTrailers } from '../../upstream/http2-headers.ts';
-import { RequestTooLargeError, UnsafeRequestError } from '../../upstream/request-headers.ts';
+import { RequestTooLargeError, sendableTrailers, UnsafeRequestError } from '../../upstream/request-headers.ts';
+import type { Carried, Carrier, ChannelRequest, RequestChannel } from '../../upstream/upstream.ts';
 import { Channel, type ChannelOwner } from './channel.ts';
 import {
   ChannelViolation,

@@ -8,8 +8,8 @@ import { readMore, resetStream, type StreamTaker, takeStream } from '../../lib/h
 import { shortageOfCode } from '../../lib/net/shared-places.ts';
 import { bufferPassed } from '../../lib/net/waiting-bytes.ts';
 import type { HopTrace } from '../../tracing/hop-trace.ts';
-import { MAX_INFORMATIONAL } from '../../upstream/max-informational.ts';
-import { isSessionOver, isUnsendable } from '../../upstream/unsendable.ts';
+import { MAX_INFORMATIONAL } from '../../upstream/upstream.ts';
+import { isSessionOver, isUnsendable } from '../../upstream/upstream-failure.ts';
 import { rawFor } from './hop-headers.ts';
 
 /** The frames of a WebSocket that passes through. */

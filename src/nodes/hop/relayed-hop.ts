@@ -7,11 +7,10 @@ import { neverIndexed } from '../../lib/http2/heads.ts';
 import { CODE_OF_SHORTAGE, type Shortage, shortageOfCode } from '../../lib/net/shared-places.ts';
 import { bufferPassed, waits } from '../../lib/net/waiting-bytes.ts';
 import type { HopTrace } from '../../tracing/hop-trace.ts';
-import type { Carried, Carrier } from '../../upstream/carrier.ts';
 import { Http2Carrier } from '../../upstream/http2-carrier.ts';
-import { MAX_INFORMATIONAL } from '../../upstream/max-informational.ts';
 import { isSafe } from '../../upstream/request-headers.ts';
-import { isSessionOver, isUnsendable } from '../../upstream/unsendable.ts';
+import { type Carried, type Carrier, MAX_INFORMATIONAL } from '../../upstream/upstream.ts';
+import { isSessionOver, isUnsendable } from '../../upstream/upstream-failure.ts';
 import {
   ChannelViolation,
   INFORMATIONAL,

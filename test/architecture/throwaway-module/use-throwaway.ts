@@ -6,7 +6,7 @@ import { after, test } from 'node:test';
 import { readAgentConfig } from '../../../src/cli/agent/config/read-agent-config.ts';
 import { loadConfig } from '../../../src/config/load.ts';
 import { moduleRisks } from '../../../src/config/module-settings.ts';
-import { decodeModules } from '../../../src/edge/tunnels/endpoint-modules.ts';
+import { decodeModules } from '../../../src/edge/tunnels/endpoint-publisher.ts';
 import { modules } from '../../../src/modules/registry.ts';
 import { EdgeWorld } from '../../support/edge-world.ts';
 

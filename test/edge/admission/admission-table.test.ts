@@ -2,8 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { after, test } from 'node:test';
 import { explainRoute } from '../../../src/edge/explain/explain-route.ts';
-import type { HypotheticalQuestion } from '../../../src/edge/explain/explanation.ts';
-import type { HypotheticalRequest } from '../../../src/edge/explain/hypothetical-request.ts';
+import type { HypotheticalQuestion, HypotheticalRequest } from '../../../src/edge/explain/explanation.ts';
 import { onBug } from '../../../src/lib/guarded-listeners.ts';
 import { JudgedExchange } from './judged-exchange.ts';
 import {

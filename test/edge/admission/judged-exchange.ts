@@ -1,5 +1,4 @@
-import type { ClientSide } from '../../../src/edge/connections/client-side.ts';
-import type { ConnectionFacts } from '../../../src/edge/connections/connection-facts.ts';
+import type { ClientSide, ConnectionFacts } from '../../../src/edge/connections/connection-facts.ts';
 import { Exchange } from '../../../src/edge/exchange/exchange.ts';
 import type { EdgeSnapshot, RouteSnapshot } from '../../../src/snapshot/edge-snapshot.ts';
 import { exchangeRuntime } from './exchange-runtime.ts';

@@ -1,8 +1,8 @@
 import { duplexPair } from 'node:stream';
 import { setImmediate as turn } from 'node:timers/promises';
-import { headRules } from '../../../src/edge/http/head-rules.ts';
-import type { HttpLimits } from '../../../src/edge/http/http-limits.ts';
+import { headRules } from '../../../src/edge/edge-settings.ts';
 import type { RequestHead } from '../../../src/edge/http/request-head.ts';
+import type { HttpLimits } from '../../../src/edge/http/sweep.ts';
 import { isAllowedInTrailers } from '../../../src/lib/http1/header-names.ts';
 
 /** A request that was accepted. */

@@ -5,9 +5,8 @@ import { suite, type TestContext, test } from 'node:test';
 import { edgeErrors } from '../../../src/edge/errors.ts';
 import { DroppedHeaders } from '../../../src/edge/http/dropped-headers.ts';
 import { HttpServers } from '../../../src/edge/http/http-servers.ts';
-import { type OpenServer, openEdgeListener } from '../../../src/edge/listeners/edge-listener.ts';
-import { openPlainListener } from '../../../src/edge/listeners/plain-listener.ts';
-import { redirectToHttps } from '../../../src/edge/listeners/redirect-to-https.ts';
+import { type OpenServer, openEdgeListener, openPlainListener } from '../../../src/edge/listeners/edge-listener.ts';
+import { redirectToHttps } from '../../../src/edge/listeners/plain-answers.ts';
 import { HostTable } from '../../../src/snapshot/host-table.ts';
 import { until } from '../tls/tls-world.ts';
 

@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict';
 import { before, suite, test } from 'node:test';
 import fc from 'fast-check';
-import type { ClientHello } from '../../../src/edge/tls/client-hello.ts';
-import { HelloReader, MAX_HELLO_BYTES, type ReaderState } from '../../../src/edge/tls/hello-reader.ts';
+import {
+  type ClientHello,
+  HelloReader,
+  MAX_HELLO_BYTES,
+  type ReaderState,
+} from '../../../src/edge/tls/client-hello.ts';
 import { ofNode, ofProgram } from './capture-hello.ts';
 
 const RUNS = process.env['POSTERN_TEST_LONG'] === '1' ? 200_000 : 3000;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { ClientSide } from '../../../src/edge/connections/client-side.ts';
+import type { ClientSide } from '../../../src/edge/connections/connection-facts.ts';
 import { Exchange } from '../../../src/edge/exchange/exchange.ts';
 import type { Permit, TrafficRequest, Verdict } from '../../../src/modules/contract/decides.ts';
 import type { Module } from '../../../src/modules/contract/module.ts';

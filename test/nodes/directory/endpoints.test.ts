@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { after, suite, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { SharedEndpoints } from '../../../src/edge/tunnels/shared-endpoints.ts';
+import { SharedEndpoints } from '../../../src/edge/tunnels/endpoints.ts';
 import { DirectoryEndpoints } from '../../../src/nodes/directory/directory-endpoints.ts';
 import { until } from '../../edge/tls/tls-world.ts';
 import { dial, TunnelWorld } from '../../edge/tunnels/tunnel-world.ts';

@@ -5,7 +5,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { after, afterEach, suite, test } from 'node:test';
 import type { AgentLink } from '../../../src/edge/tunnels/online-tunnels.ts';
-import { RawConnection } from '../../../src/edge/tunnels/raw-connection.ts';
+import { RawConnection } from '../../../src/edge/tunnels/raw-connections.ts';
 import { TunnelUpstream } from '../../../src/edge/tunnels/tunnel-upstream.ts';
 import { DeadlineTicker } from '../../../src/upstream/deadline-ticker.ts';
 import type { RequestBody } from '../../../src/upstream/upstream.ts';
