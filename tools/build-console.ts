@@ -28,8 +28,6 @@ const SHARED = [
   'src/publish/*.ts',
   'src/lib/json.ts',
   'src/lib/net/host-name.ts',
-  'src/lib/net/host-name.ts',
-  'src/lib/net/host-name.ts',
   'src/lib/schema/body-fields.ts',
   'src/lib/text/time.ts',
   'src/resources/guest_links/link-expiry.ts',

@@ -11,7 +11,6 @@ const SRC = join(import.meta.dirname, '../../src');
 const READS = /\brequest\.(?:path|target)\b|\b(?:path|target)\b[^;()]*\}: (?:TrafficRequest|OwnPathRequest)\b/;
 /** Files that have the path without depending on what it says. */
 const KEEPS: Readonly<Record<string, string>> = {
-  'access/refusals.ts': 'the way back from a login with another account',
   'access/access-on-route.ts': 'paths that the edge serves itself, which are never odd',
   'access/guests/own-guest-path.ts': 'the query of a path that the edge serves itself',
 };

@@ -21,14 +21,14 @@ const MAY_NAME_A_MODULE: Readonly<Record<string, string>> = {
   'src/checks/facts.ts': 'checks look at the authorities of clients and the issuers of logins, in either form',
   'src/cli/agent/agent-syntax.ts': 'the flags of modules that decide who may enter stand first in the help',
   'src/cli/agent/docker/wanted-tunnels.ts': 'which modules are a login, for containers that must have one',
-  'src/cli/edge/edge-arguments.ts': 'names the command that removes passwords',
-  'src/cli/edge/edge-arguments.ts': 'the flag for a provider has the name of the protocol',
+  'src/cli/edge/edge-arguments.ts':
+    'the flag for a provider has the name of the protocol; names the command that removes passwords',
   'src/cli/import/caddy/caddy-handlers.ts': "not the module: a field of Caddy's reverse proxy",
   'src/cli/import/caddy/caddy-routes.ts': 'tells users of Caddy which module asks for passwords',
   'src/cli/import/frp/convert-proxy.ts': 'tells users of frp which module replaces what Postern lacks',
-  'src/cli/import/ngrok-agent/convert-tunnel.ts': "another agent's passwords: they become those of a certain module",
+  'src/cli/import/ngrok-agent/convert-tunnel.ts':
+    "another agent's options and passwords: each becomes a certain module",
   'src/cli/import/ngrok-agent/import-ngrok-agent.ts': "another agent's policies: one of them becomes a certain module",
-  'src/cli/import/ngrok-agent/convert-tunnel.ts': "another agent's options: each becomes a certain module",
   'src/cli/import/ngrok/convert-documents.ts': "another service's modules: what to note differs by module",
   'src/cli/import/ngrok/lost-restrictions.ts': 'tells users of another service which module replaces theirs',
   'src/cli/import/ngrok/read-dump.ts': 'tells users of another service which module replaces theirs',

@@ -40,7 +40,7 @@ const MAC_LENGTH = 32;
 type Mac = (purpose: string, data: string) => string;
 
 /** Secrets of links of one kind: a token, and a MAC of it. */
-interface LinkSecrets {
+export interface LinkSecrets {
   create(newToken: (prefix: string) => string, mac: Mac): string;
   /** Whether it has the form of a secret. */
   hasForm(text: string): boolean;

@@ -93,7 +93,7 @@ function certificateIn(pem: string): X509Certificate | null {
   }
 }
 
-type CrlPorts = ReadingPorts & Pick<SharedPorts, 'clock'>;
+export type CrlPorts = ReadingPorts & Pick<SharedPorts, 'clock'>;
 
 const orNull = (schema: Type.TSchema, description: string): Type.TSchema =>
   Type.Union([schema, Type.Null()], { description });

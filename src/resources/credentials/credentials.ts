@@ -57,7 +57,7 @@ function rulesOf(acl: readonly string[], kind: string): readonly string[] {
   return acl.filter((rule) => rule.startsWith(kind));
 }
 
-interface CredentialPorts {
+export interface CredentialPorts {
   readonly store: Pick<Store, 'presence'>;
 }
 

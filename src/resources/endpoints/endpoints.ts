@@ -130,7 +130,7 @@ export const UNUSED_VALUES: JsonObject = {
   tunnel_session: null,
 };
 
-interface EndpointPorts extends ReadingPorts, Pick<SharedPorts, 'online' | 'ref' | 'uri'> {
+export interface EndpointPorts extends ReadingPorts, Pick<SharedPorts, 'online' | 'ref' | 'uri'> {
   /** This process's region, from the settings. */
   readonly region: string;
 }

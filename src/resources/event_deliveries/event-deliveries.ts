@@ -48,7 +48,7 @@ function timeIn(body: JsonObject, name: string): number | null {
   );
 }
 
-interface DeliveryPorts extends Pick<SharedPorts, 'clock' | 'eventTypes' | 'newId' | 'ref' | 'uri'> {
+export interface DeliveryPorts extends Pick<SharedPorts, 'clock' | 'eventTypes' | 'newId' | 'ref' | 'uri'> {
   readonly store: Pick<Store, 'deliveries'>;
 }
 

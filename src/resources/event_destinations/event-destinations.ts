@@ -202,7 +202,7 @@ function completed(target: JsonObject): JsonObject {
   );
 }
 
-interface DestinationPorts extends Pick<SharedPorts, 'eventTypes'> {
+export interface DestinationPorts extends Pick<SharedPorts, 'eventTypes'> {
   readonly documents: Pick<DocumentsPort, 'require' | 'update'>;
   readonly store: Pick<Store, 'deliveries'>;
   /** Null when this server does not deliver events. */

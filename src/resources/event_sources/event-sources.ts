@@ -19,7 +19,7 @@ export function unknownTypeMessage(type: string, known: readonly string[]): stri
   return `names "${type.slice(0, 100)}", which is not an event type.${didYouMean(type, known)} GET /event_types lists all event types`;
 }
 
-interface EventSourcePorts extends Pick<SharedPorts, 'eventTypes' | 'ref'> {
+export interface EventSourcePorts extends Pick<SharedPorts, 'eventTypes' | 'ref'> {
   readonly documents: Pick<DocumentsPort, 'require' | 'update' | 'once'>;
 }
 

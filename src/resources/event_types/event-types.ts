@@ -4,7 +4,7 @@ import { ALL_SCOPES, coversScope, type EventType, type Principal } from '../oper
 import type { SharedPorts } from '../ports.ts';
 import type { LiveResource } from '../resource.ts';
 
-type EventTypePorts = Pick<SharedPorts, 'eventTypes' | 'uri'>;
+export type EventTypePorts = Pick<SharedPorts, 'eventTypes' | 'uri'>;
 
 const PATH = '/event_types';
 

@@ -127,7 +127,7 @@ const explanationSchema = Type.Object({
   ),
 });
 
-interface ExplainPorts extends Pick<SharedPorts, 'ref'> {
+export interface ExplainPorts extends Pick<SharedPorts, 'ref'> {
   /** What the edge of this node would do with a request. */
   readonly explain: (question: HypotheticalRequest) => Promise<ExplainedRequest>;
 }

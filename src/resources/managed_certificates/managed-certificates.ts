@@ -42,7 +42,7 @@ export function managementStatus({ renews_at, job }: Pick<ManagedCertificateDoc,
   };
 }
 
-type ManagedCertificatePorts = ReadingPorts & Pick<SharedPorts, 'clock' | 'hostCertificates' | 'ref' | 'uri'>;
+export type ManagedCertificatePorts = ReadingPorts & Pick<SharedPorts, 'clock' | 'hostCertificates' | 'ref' | 'uri'>;
 
 const PATH = '/managed_certificates';
 

@@ -64,7 +64,7 @@ export function renderPasskey(record: StoredRecord, ports: ReadingPorts & Pick<S
   };
 }
 
-interface PasskeyPorts extends PasskeyEventPorts, Pick<SharedPorts, 'uri'> {
+export interface PasskeyPorts extends PasskeyEventPorts, Pick<SharedPorts, 'uri'> {
   readonly documents: Pick<DocumentsPort, 'update' | 'require' | 'reader'>;
 }
 

@@ -93,7 +93,7 @@ const askedNodes = Type.Array(
   { description: 'The nodes that were asked.' },
 );
 
-interface RequestPorts extends Pick<SharedPorts, 'ref' | 'uri'> {
+export interface RequestPorts extends Pick<SharedPorts, 'ref' | 'uri'> {
   /** Requests that the edges of all nodes have finished. */
   readonly requests: Pick<InstallationRequests, 'find' | 'list'>;
   readonly search: Pick<SearchPort, 'callers'>;

@@ -15,7 +15,7 @@ import type { Operation, OperationRequest, OperationResult } from '../operation.
 import type { DocumentsPort, HostCertificates, SharedPorts } from '../ports.ts';
 import { defineResource, describedFields } from '../resource.ts';
 
-interface DomainPorts extends Pick<SharedPorts, 'hostCertificates'> {
+export interface DomainPorts extends Pick<SharedPorts, 'hostCertificates'> {
   readonly documents: Pick<DocumentsPort, 'update'>;
 }
 

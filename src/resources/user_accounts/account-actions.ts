@@ -94,7 +94,7 @@ export function keyOf({ kind, id }: RecordKey): RecordKey {
   return { kind, id };
 }
 
-interface AccountPorts extends Pick<SharedPorts, 'clock'>, PasskeyEventPorts {
+export interface AccountPorts extends Pick<SharedPorts, 'clock'>, PasskeyEventPorts {
   readonly documents: Pick<DocumentsPort, 'update' | 'require' | 'reader'>;
   readonly store: Pick<Store, 'mac'>;
   readonly people: Pick<ResourceSettings, 'identity'> & { newToken(prefix: string): string };
