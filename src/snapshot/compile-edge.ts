@@ -1,14 +1,9 @@
 import { hash } from 'node:crypto';
+import type { ConfiguredBy } from '../modules/contract/agent-form.ts';
 import type { TlsPolicy } from '../modules/contract/decides.ts';
 import type { ModuleRuntime } from '../modules/contract/keeps-state.ts';
 import type { Module } from '../modules/contract/module.ts';
-import type {
-  AddressLists,
-  AskedClaims,
-  ConfiguredBy,
-  PreparePorts,
-  ReadsChildTables,
-} from '../modules/contract/prepare.ts';
+import type { AddressLists, AskedClaims, PreparePorts, ReadsChildTables } from '../modules/contract/prepare.ts';
 import type { PreparedModule } from '../modules/contract/prepared-module.ts';
 import { moduleRecordId, pathReaderOf } from '../modules/module-config.ts';
 import { type ModuleSettings, settingsOf } from '../modules/module-settings.ts';

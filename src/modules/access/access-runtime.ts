@@ -1,7 +1,7 @@
 import { LruMap } from '../../lib/lru-map.ts';
+import type { ConfiguredBy } from '../contract/agent-form.ts';
 import type { TrafficRequest } from '../contract/decides.ts';
 import type { ModuleLog, ModuleRuntime, RuntimePorts } from '../contract/keeps-state.ts';
-import type { ConfiguredBy } from '../contract/prepare.ts';
 import { login } from '../login/login.ts';
 import type { LoginRuntime } from '../login/login-runtime.ts';
 import type { LoginProblem } from '../login/provider/login-problem.ts';

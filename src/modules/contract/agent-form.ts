@@ -2,6 +2,9 @@ import type { TObject } from 'typebox';
 import type { JsonObject } from '../../lib/json.ts';
 import type { BareUnit } from '../../lib/text/time.ts';
 
+/** Agents are trusted less than operators. */
+export type ConfiguredBy = 'operator' | 'agent';
+
 export type AgentProtocol = 'https' | 'http' | 'tcp' | 'tls';
 
 /** How agents may request a module on their own endpoints. */

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../lib/json.ts';
 import type { IssuerSources } from '../login/provider/providers.ts';
-import type { ConfiguredBy } from './prepare.ts';
+import type { ConfiguredBy } from './agent-form.ts';
 
 type Secrets = Readonly<Record<string, string>>;
 

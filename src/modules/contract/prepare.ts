@@ -2,6 +2,7 @@ import type { TObject, TProperties } from 'typebox';
 import type { ErrorCode } from '../../lib/errors.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import type { AddressTable } from '../../lib/net/address-table.ts';
+import type { ConfiguredBy } from './agent-form.ts';
 import type { TlsPolicy } from './decides.ts';
 import type { ModuleRuntime } from './keeps-state.ts';
 import type { PreparedModule } from './prepared-module.ts';
@@ -48,8 +49,6 @@ export interface ChildRecord {
   readonly id: string;
   readonly doc: JsonObject;
 }
-
-export type ConfiguredBy = 'operator' | 'agent';
 
 /**
  * A capability: what a module makes of all records that belong to another one, such as a table of the rules of a policy.

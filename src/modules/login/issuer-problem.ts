@@ -4,10 +4,10 @@ import { FetchProblem } from '../../lib/http/fetch-problem.ts';
 import type { GuardedFetch } from '../../lib/http/guarded-fetch.ts';
 import { cidrMatcher, parseAddress, publicAddressGuard } from '../../lib/net/cidr.ts';
 import { isLoopbackHost } from '../../lib/net/listen-address.ts';
+import type { ConfiguredBy } from '../contract/agent-form.ts';
 import type { ModuleNetwork } from '../contract/keeps-state.ts';
 import type { CheckContext } from '../contract/module.ts';
 import { otherSpelling, ownIssuerOf } from '../contract/own-issuer.ts';
-import type { ConfiguredBy } from '../contract/prepare.ts';
 import type { ProviderPorts } from './provider/providers.ts';
 import type { LoginSettings } from './settings.ts';
 

@@ -1,10 +1,10 @@
 import { isStoreOutage } from '../../lib/error-text.ts';
+import type { ConfiguredBy } from '../contract/agent-form.ts';
 import type { AttemptBudgets } from '../contract/attempt-budgets.ts';
 import type { Refusal, TrafficRequest } from '../contract/decides.ts';
 import type { ModuleLog, SharedPorts, SharedState } from '../contract/keeps-state.ts';
 import type { LoginClientId, LoginRecord, LoginRecords } from '../contract/login-store.ts';
 import type { OwnIssuer } from '../contract/own-issuer.ts';
-import type { ConfiguredBy } from '../contract/prepare.ts';
 import type { OwnPathRequest, OwnPaths } from '../contract/prepared-module.ts';
 import { AssertionSigner, rotateSigningKeys, type SigningKeyRecords, signingKeys } from './assertion-signer.ts';
 import { storeUnavailable } from './flow/login-failures.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createGuardedFetch } from '../../../src/lib/http/guarded-fetch.ts';
-import type { ConfiguredBy } from '../../../src/modules/contract/prepare.ts';
+import type { ConfiguredBy } from '../../../src/modules/contract/agent-form.ts';
 import { LoginOnRoute } from '../../../src/modules/login/login-on-route.ts';
 import { LoginRuntime } from '../../../src/modules/login/login-runtime.ts';
 import type { LoginSettings } from '../../../src/modules/login/settings.ts';

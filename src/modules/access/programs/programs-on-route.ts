@@ -1,7 +1,7 @@
 import type { ErrorCode } from '../../../lib/errors.ts';
 import { bearerCredentials, type HeaderList } from '../../../lib/http/header-values.ts';
+import type { ConfiguredBy } from '../../contract/agent-form.ts';
 import type { Identity, Pass, Permit, Refusal, TrafficRequest, Verdict } from '../../contract/decides.ts';
-import type { ConfiguredBy } from '../../contract/prepare.ts';
 import type { HeaderChange } from '../../contract/prepared-module.ts';
 import { originOf } from '../../login/flow/return-target.ts';
 import { LoginProblem } from '../../login/provider/login-problem.ts';

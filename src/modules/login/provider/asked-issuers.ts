@@ -1,4 +1,4 @@
-import type { ConfiguredBy } from '../../contract/prepare.ts';
+import type { ConfiguredBy } from '../../contract/agent-form.ts';
 import type { IssuerSource } from './issuer-source.ts';
 import { LoginProblem } from './login-problem.ts';
 import type { IssuerSources } from './providers.ts';
