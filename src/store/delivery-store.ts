@@ -1,5 +1,5 @@
 import type { JsonObject } from '../lib/json.ts';
-import type { PageQuery } from './store.ts';
+import type { PageQuery } from './stored-record.ts';
 
 export interface OutboxEvent {
   readonly id: string;

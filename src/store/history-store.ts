@@ -1,5 +1,5 @@
 import type { JsonObject } from '../lib/json.ts';
-import type { RecordKey, Secrets } from './store.ts';
+import type { RecordKey, Secrets } from './stored-record.ts';
 
 /** Who makes a change, and why: written with the change, in its transaction. */
 export interface ChangeNote {

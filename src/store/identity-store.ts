@@ -1,5 +1,5 @@
 import type { JsonObject } from '../lib/json.ts';
-import type { RecordKey } from './store.ts';
+import type { RecordKey } from './stored-record.ts';
 
 /** What the OpenID provider keeps about a person who has proved who they are: a session, a grant, a code, a token. */
 export interface IdentityArtifact {

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../lib/json.ts';
-import type { RecordKey, StoredRecord } from './store.ts';
+import type { RecordKey, StoredRecord } from './stored-record.ts';
 
 const PENDING_CHANGE_KIND = 'pending_change';
 /** The record of the change that waits for its confirmation: at most one. Its revision is that of the change. */

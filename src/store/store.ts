@@ -7,6 +7,7 @@ import type { NodeStore } from './node-store.ts';
 import type { PendingRefusal, Settlement } from './own-records.ts';
 import type { CommitMark } from './sql/commit-rows.ts';
 import type { StoreHealth, StoreHealthListener } from './store-health.ts';
+import type { PageQuery, RecordKey, Secrets, StoredRecord } from './stored-record.ts';
 
 export type * from '../modules/contract/login-store.ts';
 export type * from './delivery-store.ts';
@@ -14,6 +15,7 @@ export type * from './history-store.ts';
 export type * from './identity-store.ts';
 export type { CommitMark } from './sql/commit-rows.ts';
 export type { StoreHealth, StoreState } from './store-health.ts';
+export type * from './stored-record.ts';
 
 /**
  * The store's interface. Two engines implement it (`sqlite/`, `postgres/`); `test/store/conformance` tests both.
@@ -117,22 +119,6 @@ export interface StoreSharing {
   /** For the process that takes over: resolves when the one before it is gone, and this one owns the store. */
   own(): Promise<void>;
 }
-
-export interface RecordKey {
-  readonly kind: string;
-  readonly id: string;
-}
-
-export interface StoredRecord extends RecordKey {
-  /** Id of the parent record: this record is deleted with it. */
-  readonly parent: string | null;
-  readonly revision: number;
-  readonly doc: JsonObject;
-  /** Secret fields by name. Plain in memory, sealed at rest with the secret key. */
-  readonly secrets: Secrets | null;
-}
-
-export type Secrets = Readonly<Record<string, string>>;
 
 export interface WriteSet {
   /** The store's revision must be this one: nothing else was written since. */
@@ -257,13 +243,6 @@ export interface CommitFollower {
   readonly applied?: () => number;
   /** Before it is called with the changes of a large commit: this may take several turns of the event loop. */
   readonly prepare?: (changes: readonly Change[]) => Promise<void>;
-}
-
-/** A page of a list that is ordered newest first, by id in byte order. */
-export interface PageQuery {
-  /** Only ids below this one; the record itself may be deleted. */
-  readonly beforeId: string | null;
-  readonly limit: number;
 }
 
 export type LeaseKind = 'tunnel_session' | 'tunnel' | 'endpoint' | 'node' | 'farewell';
