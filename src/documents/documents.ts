@@ -39,8 +39,8 @@ import {
 } from './record-puts.ts';
 import { referencesIn, unknownReference } from './reference-fields.ts';
 import { requireRecord, requireUnder } from './refusal-error.ts';
-import { highestRevision, readingLive, type View } from './renderer.ts';
-import { hasAllScopes, viewOf } from './scopes.ts';
+import { highestRevision, readingLive } from './renderer.ts';
+import { hasAllScopes, type View, viewOf } from './scopes.ts';
 import { clearedSecretsIn, withoutUnsentSecrets } from './secret-fields.ts';
 
 /** The resource that a request addresses, and its parent in the path. */

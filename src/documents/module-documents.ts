@@ -23,9 +23,9 @@ import { invalidBody } from './errors.ts';
 import { expectModuleMatch, withProblem } from './preconditions.ts';
 import { isUnchanged, type ModuleParts, modulePut, type PlacedPut, type PlacedWriteSet } from './record-puts.ts';
 import { requireUnder } from './refusal-error.ts';
-import { moduleRecord, RenderedCache, type View } from './renderer.ts';
+import { moduleRecord, RenderedCache } from './renderer.ts';
 import { expectNoOtherLogin, type RouteLogins } from './route-logins.ts';
-import { canReadSecrets, scopesNeeded, viewOf } from './scopes.ts';
+import { canReadSecrets, scopesNeeded, type View, viewOf } from './scopes.ts';
 import { joinSecrets, keepUnseenSecrets } from './secret-fields.ts';
 
 const NO_FIELDS = Type.Object({});

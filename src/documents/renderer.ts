@@ -15,6 +15,7 @@ import type { RecordReader } from '../replica/record-table.ts';
 import { storeErrors } from '../store/errors.ts';
 import type { RecordKey, StoredRecord } from '../store/store.ts';
 import type { Catalog, CompiledModule, CompiledResource } from './catalog.ts';
+import type { View } from './scopes.ts';
 import { joinSecrets, masked } from './secret-fields.ts';
 
 /** Reads a stored record. One that the API would not have written (`GET /problems` names it) is a named error. */
@@ -60,12 +61,6 @@ function unreadable({ kind, id }: RecordKey, cause: unknown): Error {
     `the stored record ${id} (${kind}) cannot be read: it is not what the API writes. Delete it and create it again, or restore a backup from before`,
     { details: { id }, cause },
   );
-}
-
-/** Which secrets the reader may see. */
-export interface View {
-  readonly readable: 'clear' | 'empty' | 'masked';
-  readonly masked: 'clear' | 'masked';
 }
 
 /** Larger than any sensible number of routes: inline children are never paged. */

@@ -9,7 +9,12 @@ import {
   READ_SECRETS,
 } from '../resources/operation.ts';
 import type { Resource } from '../resources/resource.ts';
-import type { View } from './renderer.ts';
+
+/** Which secrets the reader may see. */
+export interface View {
+  readonly readable: 'clear' | 'empty' | 'masked';
+  readonly masked: 'clear' | 'masked';
+}
 
 /**
  * Scopes are `<first path segment>:read` or `:write`, `metrics:read`, `secrets:read`, `*:read` for all reads without secrets, and `*`
