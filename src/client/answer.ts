@@ -1,4 +1,4 @@
-import type { FetchedResponse } from './transport.ts';
+import type { FetchedResponse } from './call-errors.ts';
 
 /** Metadata of a response, beside its body. */
 export interface ResponseInfo {

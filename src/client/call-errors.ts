@@ -1,4 +1,13 @@
-import type { FetchedResponse } from './transport.ts';
+/** A response, as far as the client reads it. */
+export interface FetchedResponse {
+  readonly ok: boolean;
+  readonly status: number;
+  readonly headers: {
+    /** The name is in lower case. */
+    get(name: string): string | null;
+  };
+  text(): Promise<string>;
+}
 
 interface ApiErrorFields {
   /** Stable: branch on this, not on the message. `HTTP_502` and the like when an intermediary responded. */

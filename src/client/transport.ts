@@ -1,5 +1,11 @@
 import { type ResponseInfo, responseInfo, responseOf } from './answer.ts';
-import { apiErrorOf, networkError, PosternApiError, PosternConnectionError } from './call-errors.ts';
+import {
+  apiErrorOf,
+  type FetchedResponse,
+  networkError,
+  PosternApiError,
+  PosternConnectionError,
+} from './call-errors.ts';
 import type { AnyOptions } from './request-options.ts';
 
 /** Sleeps; rejects with the signal's reason as soon as it aborts. */
@@ -85,17 +91,6 @@ function retryDelayMs(error: unknown, attempt: Attempt, policy: RetryPolicy, ran
 /** RFC 9110 §9.2.2, and a POST that the server recognizes by its key. */
 function isRepeatable({ method, hasIdempotencyKey }: Attempt): boolean {
   return method === 'GET' || method === 'PUT' || method === 'DELETE' || (method === 'POST' && hasIdempotencyKey);
-}
-
-/** A response, as far as the client reads it. */
-export interface FetchedResponse {
-  readonly ok: boolean;
-  readonly status: number;
-  readonly headers: {
-    /** The name is in lower case. */
-    get(name: string): string | null;
-  };
-  text(): Promise<string>;
 }
 
 /** The global fetch, or a function that does what the client needs of it. */

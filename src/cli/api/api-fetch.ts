@@ -1,7 +1,8 @@
 import type { IncomingMessage, RequestOptions } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import type { Fetch, FetchedResponse } from '../../client/transport.ts';
+import type { FetchedResponse } from '../../client/call-errors.ts';
+import type { Fetch } from '../../client/transport.ts';
 import { request as httpRequest } from '../../lib/http/node-http.ts';
 import type { ApiKey } from './api-key.ts';
 
