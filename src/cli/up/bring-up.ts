@@ -2,9 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Transport } from '../../client/transport.ts';
 import { identityAddress } from '../../config/identity-settings.ts';
 import type { LoadedConfig } from '../../config/load.ts';
-import type { ParsedFlags } from '../../lib/flags.ts';
 import { peopleText } from '../../publish/people-rules.ts';
-import type { CommandContext } from '../command.ts';
 import { dialled } from '../doctor/dial.ts';
 import { administratorLink, signInLink } from '../open/sign-in-link.ts';
 import { checkMachine, identityHostFor } from './check-machine.ts';
@@ -46,16 +44,7 @@ import {
   standardSettings,
   writeSettings,
 } from './up-settings.ts';
-import type { UpPorts, WantedUp } from './wanted-up.ts';
-
-export interface UpRequest {
-  readonly wanted: WantedUp;
-  readonly parsed: ParsedFlags;
-  /** What was typed after "postern up", to be repeated with privileges. */
-  readonly typed: readonly string[];
-  readonly context: CommandContext;
-  readonly ports: UpPorts;
-}
+import type { ServerPlan, UpPorts, UpRequest, WantedUp } from './wanted-up.ts';
 
 const EXIT_FAILED = 1;
 const OLD_ANSWERS_MS = 5_000;
@@ -108,18 +97,6 @@ function requirePort({ host, port }: WantedUp, { publicPort, publicPorts }: Serv
   throw upFailed(
     `visitors cannot use port ${port} of this server: write ${host}:${publicPort}, add --edge-listen [::]:${port} to listen there, or --edge-host-ports ${port} if something in front maps that port to it. Nothing was changed`,
   );
-}
-
-export interface ServerPlan {
-  readonly place: SettingsPlace;
-  /** With all settings as planned. */
-  readonly next: LoadedConfig;
-  readonly facts: ServerFacts;
-  readonly isRunning: boolean;
-  /** Settings to write. */
-  readonly changes: Settings;
-  /** Those that the command line names. */
-  readonly given: Settings;
 }
 
 /** A server that runs keeps its settings, except for those that the flags name, and the identity host that a login needs. */

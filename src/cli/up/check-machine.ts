@@ -9,8 +9,7 @@ import { dialProblem } from '../doctor/dial.ts';
 import { printable } from '../output/cell-text.ts';
 import { requireReadableProgram } from '../service/install-service.ts';
 import { isAgreed } from '../shared-flags.ts';
-import type { ServerPlan, UpRequest } from './bring-up.ts';
-import type { UpPorts, WantedUp } from './wanted-up.ts';
+import type { ServerPlan, UpPorts, UpRequest, WantedUp } from './wanted-up.ts';
 
 /** Whether the server can start. Prints what stands against it, and warnings about the rest. Nothing is changed yet. */
 export async function checkMachine(request: UpRequest, plan: ServerPlan): Promise<boolean> {

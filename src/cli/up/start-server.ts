@@ -1,10 +1,10 @@
 import type { LoadedConfig } from '../../config/load.ts';
 import { settingOf } from '../../config/schema.ts';
 import { installService } from '../service/install-service.ts';
-import type { UpRequest } from './bring-up.ts';
 import { upFailed } from './errors.ts';
 import { type ShownSettings, untilRunning } from './reach-server.ts';
 import { isOwnNewFile, isUnchosen, type Settings, type SettingsPlace } from './up-settings.ts';
+import type { UpRequest } from './wanted-up.ts';
 
 export interface StartedServer {
   /** Throws if the server has other settings than those that were written: it does not use the file. */

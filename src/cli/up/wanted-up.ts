@@ -1,4 +1,5 @@
 import type { AddressRecords } from '../../acme/orders/dns-diagnosis.ts';
+import type { LoadedConfig } from '../../config/load.ts';
 import { isOn, type ParsedFlags, usage } from '../../lib/flags.ts';
 import { peopleText } from '../../publish/people-rules.ts';
 import type { WantedPeople, WantedTarget } from '../../publish/wanted-edge.ts';
@@ -7,6 +8,8 @@ import type { CommandContext } from '../command.ts';
 import type { DoctorPorts } from '../doctor/installation.ts';
 import { type Guards, parsePeople, parseSite, parseTarget, readGuards } from '../edge/edge-arguments.ts';
 import type { ServicePorts } from '../service/service-ports.ts';
+import type { ServerFacts } from './reach-server.ts';
+import type { Settings, SettingsPlace } from './up-settings.ts';
 
 /** `keep`: no flag says anything about it. */
 type LoginWish = 'own' | 'none' | 'keep';
@@ -76,4 +79,25 @@ interface ServerHere {
   readonly ended: Promise<number>;
   /** Stops it, and lets the command fail. */
   stop(): void;
+}
+
+export interface UpRequest {
+  readonly wanted: WantedUp;
+  readonly parsed: ParsedFlags;
+  /** What was typed after "postern up", to be repeated with privileges. */
+  readonly typed: readonly string[];
+  readonly context: CommandContext;
+  readonly ports: UpPorts;
+}
+
+export interface ServerPlan {
+  readonly place: SettingsPlace;
+  /** With all settings as planned. */
+  readonly next: LoadedConfig;
+  readonly facts: ServerFacts;
+  readonly isRunning: boolean;
+  /** Settings to write. */
+  readonly changes: Settings;
+  /** Those that the command line names. */
+  readonly given: Settings;
 }
