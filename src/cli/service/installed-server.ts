@@ -1,10 +1,11 @@
 import { dirname, join, resolve } from 'node:path';
 import { CONFIG_VARIABLE } from '../../config/environment.ts';
 import { usage } from '../../lib/flags.ts';
-import type { CommandContext } from '../command.ts';
 import type { ServicePorts } from './service-ports.ts';
 import { isOwnUnit, isStartable, type Role, readEnvironment, type UnitPlan } from './unit-text.ts';
 
+/** Variables of the command's process. */
+type Environment = Readonly<Record<string, string | undefined>>;
 type Variables = Readonly<Record<string, string>>;
 
 /** The server that `postern service install` or `postern up` made a service of this machine. */
@@ -21,7 +22,7 @@ type MachinePorts = Pick<ServicePorts, 'exists' | 'read' | 'list'>;
  * That of the machine, otherwise one of this user. Null: there is none, or this user may not read its settings. Throws
  * if there are several and none has the usual name.
  */
-export function findInstalledServer(ports: MachinePorts, env: CommandContext['env']): InstalledServer | null {
+export function findInstalledServer(ports: MachinePorts, env: Environment): InstalledServer | null {
   const places = [[], ...(env['HOME'] || env['XDG_CONFIG_HOME'] ? [[['user', 'true'] as const]] : [])];
   for (const place of places) {
     const planned = (name?: string): ServicePlan => {
@@ -48,7 +49,7 @@ function otherNames(folder: string, ports: MachinePorts): readonly string[] {
   });
 }
 
-function readSettings(service: ServicePlan, ports: MachinePorts, own: CommandContext['env']): InstalledServer | null {
+function readSettings(service: ServicePlan, ports: MachinePorts, own: Environment): InstalledServer | null {
   try {
     const env = serviceVariables(service, ports, own);
     const file = env[CONFIG_VARIABLE];
@@ -64,7 +65,7 @@ function readSettings(service: ServicePlan, ports: MachinePorts, own: CommandCon
 export function serviceVariables(
   service: Pick<ServicePlan, 'name' | 'environmentFile' | 'isOfUser'>,
   ports: Pick<ServicePorts, 'exists' | 'read'>,
-  env: CommandContext['env'],
+  env: Environment,
 ): Variables {
   const variables = Object.fromEntries(readEnvironment(ports.read(service.environmentFile) ?? ''));
   return { POSTERN_DATA_DIR: join(stateRoot(service, ports, env), service.name), ...variables };
@@ -74,7 +75,7 @@ export function serviceVariables(
 function stateRoot(
   { name, isOfUser, environmentFile }: Pick<ServicePlan, 'name' | 'environmentFile' | 'isOfUser'>,
   ports: Pick<ServicePorts, 'exists'>,
-  env: CommandContext['env'],
+  env: Environment,
 ): string {
   if (!isOfUser) return '/var/lib';
   const newer = env['XDG_STATE_HOME'] || join(env['HOME'] ?? '', '.local', 'state');
@@ -82,7 +83,7 @@ function stateRoot(
 }
 
 /** What a command says when it uses them. */
-export function sayInstalled({ files }: InstalledServer, context: CommandContext): void {
+export function sayInstalled({ files }: InstalledServer, context: { warn(line: string): void }): void {
   context.warn(`postern: using the settings of the installed service (${files.join(', ')})`);
 }
 
@@ -96,7 +97,7 @@ export interface PlanInput {
   readonly role: Role;
   readonly flags: ReadonlyMap<string, string>;
   readonly command: readonly string[];
-  readonly env: CommandContext['env'];
+  readonly env: Environment;
   /** Absent: there is none. */
   readonly dockerGroup?: string | null;
 }
