@@ -3,10 +3,18 @@ import type { Document } from '../api/use-pages.ts';
 import type { ResourceType } from '../schema/resource-types.ts';
 import { EditDialog } from './edit/edit-dialog.tsx';
 import type { FormValue } from './form/schema-form.tsx';
-import type { CreateForm } from './resource-list.tsx';
 import { SecretOnce } from './secret-once.tsx';
 import { type ShownOnce, shownOnceIn } from './shown-once.tsx';
 import { toast } from './toast.tsx';
+
+export interface CreateForm {
+  /** Of the button and the dialog. */
+  readonly name?: string;
+  /** Fields that a new one does not have. */
+  readonly without?: readonly string[];
+  /** What creating it will do. Absent: the review shows its fields. */
+  readonly sentences?: (value: FormValue) => readonly string[];
+}
 
 interface CreateResourceProps {
   readonly type: ResourceType;

@@ -1,11 +1,7 @@
 import { href } from '../router/location.ts';
+import type { Reference } from '../schema/load-by-ids.ts';
 import { pageFor } from '../schema/paths.ts';
 import { useName } from './use-name.ts';
-
-export interface Reference {
-  readonly id: string;
-  readonly uri: string;
-}
 
 interface RefLinkProps {
   readonly reference: Reference | null | undefined;

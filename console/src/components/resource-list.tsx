@@ -7,10 +7,9 @@ import { documentName, NAMING_FIELDS } from '../schema/document-name.ts';
 import { type JsonSchema, labelOf } from '../schema/json-schema.ts';
 import { itemPath } from '../schema/paths.ts';
 import type { ResourceType } from '../schema/resource-types.ts';
-import { CreateResource } from './create-resource.tsx';
+import { type CreateForm, CreateResource } from './create-resource.tsx';
 import type { Column } from './data-table.tsx';
 import { EmptyState } from './empty-state.tsx';
-import type { FormValue } from './form/schema-form.tsx';
 import { ListFilter, listPath, NothingFound, useListQuery } from './list-filter.tsx';
 import { NotAvailable } from './notice.tsx';
 import { PagedTable } from './paged-table.tsx';
@@ -28,15 +27,6 @@ interface ResourceListProps {
   readonly hint?: ComponentChildren;
   /** Null: none can be created now. */
   readonly form?: CreateForm | null;
-}
-
-export interface CreateForm {
-  /** Of the button and the dialog. */
-  readonly name?: string;
-  /** Fields that a new one does not have. */
-  readonly without?: readonly string[];
-  /** What creating it will do. Absent: the review shows its fields. */
-  readonly sentences?: (value: FormValue) => readonly string[];
 }
 
 /** Any list of the API: paged by the server, with a button to create if the scopes allow it. */

@@ -3,9 +3,10 @@ import { areAllowed } from '../api/scopes.ts';
 import type { Document } from '../api/use-pages.ts';
 import { type ResourceType, resourceType } from '../schema/resource-types.ts';
 import { capital } from '../shell/navigation.ts';
+import type { CreateForm } from './create-resource.tsx';
 import type { Column } from './data-table.tsx';
 import { NotAvailable } from './notice.tsx';
-import { type CreateForm, ResourceList } from './resource-list.tsx';
+import { ResourceList } from './resource-list.tsx';
 import { Tabs, useTab } from './tabs.tsx';
 
 export interface ListTab {

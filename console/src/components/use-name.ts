@@ -5,9 +5,8 @@ import type { Document } from '../api/use-pages.ts';
 import { textAt } from '../format/text.ts';
 import { backendText } from '../modules/backend-text.ts';
 import { documentName } from '../schema/document-name.ts';
-import { loadByIds } from '../schema/load-by-ids.ts';
+import { loadByIds, type Reference } from '../schema/load-by-ids.ts';
 import { resourceAt } from '../schema/paths.ts';
-import type { Reference } from './ref-link.tsx';
 
 /** A name that was changed elsewhere shows when its page is opened again. */
 const KEPT_MS = 15_000;

@@ -1,6 +1,6 @@
 import { Chip } from '../components/chip.tsx';
 import { href } from '../router/location.ts';
-import type { ModuleViewProps } from './registry.tsx';
+import type { ModuleViewProps } from './module-view.ts';
 import { RehearsalNote } from './rehearsal-note.tsx';
 
 type Rule = Readonly<Record<string, unknown>>;

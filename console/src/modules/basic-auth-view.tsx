@@ -1,7 +1,7 @@
 import { Facts } from '../components/facts.tsx';
 import { ValueView } from '../components/value-view.tsx';
 import { textOf } from '../format/text.ts';
-import type { ModuleViewProps } from './registry.tsx';
+import type { ModuleViewProps } from './module-view.ts';
 
 /** The names alone: passwords are not shown anywhere. */
 export function BasicAuthView({ config }: ModuleViewProps) {

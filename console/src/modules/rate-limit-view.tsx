@@ -1,5 +1,5 @@
 import { Chip } from '../components/chip.tsx';
-import type { ModuleViewProps } from './registry.tsx';
+import type { ModuleViewProps } from './module-view.ts';
 import { RehearsalNote } from './rehearsal-note.tsx';
 
 interface Limit {

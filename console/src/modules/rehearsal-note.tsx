@@ -1,5 +1,5 @@
 import { Chip } from '../components/chip.tsx';
-import type { ModuleViewProps } from './registry.tsx';
+import type { ModuleViewProps } from './module-view.ts';
 
 /** Says that a module only reports what it would refuse. */
 export function RehearsalNote({ config, what }: Pick<ModuleViewProps, 'config'> & { readonly what: string }) {

@@ -1,9 +1,13 @@
 import { get } from '../api/request.ts';
 import { areAllowed } from '../api/scopes.ts';
 import type { Document } from '../api/use-pages.ts';
-import type { Reference } from '../components/ref-link.tsx';
 import { textAt } from '../format/text.ts';
 import { fillPath, resourceAt } from './paths.ts';
+
+export interface Reference {
+  readonly id: string;
+  readonly uri: string;
+}
 
 /** A filter has at most 1,024 characters. */
 const IDS_PER_FILTER = 25;

@@ -8,10 +8,11 @@ import { DataTable } from '../../components/data-table.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { LoadedView } from '../../components/loaded-view.tsx';
 import { ErrorNotice, Notice } from '../../components/notice.tsx';
-import { type Reference, RefLink } from '../../components/ref-link.tsx';
+import { RefLink } from '../../components/ref-link.tsx';
 import { Time } from '../../components/time.tsx';
 import { submitted } from '../../format/text.ts';
 import { AccessView } from '../../modules/access-view.tsx';
+import type { Reference } from '../../schema/load-by-ids.ts';
 
 interface Review {
   readonly people: readonly {

@@ -5,12 +5,13 @@ import { Chip, type Tone } from '../../components/chip.tsx';
 import { ConfirmButton } from '../../components/confirm-button.tsx';
 import type { Column } from '../../components/data-table.tsx';
 import { PageHead } from '../../components/page-head.tsx';
-import { type Reference, RefLink } from '../../components/ref-link.tsx';
+import { RefLink } from '../../components/ref-link.tsx';
 import { nameColumn } from '../../components/resource-list.tsx';
 import { type ListTab, TabbedLists } from '../../components/tabbed-lists.tsx';
 import { Time } from '../../components/time.tsx';
 import { textAt } from '../../format/text.ts';
 import { href } from '../../router/location.ts';
+import type { Reference } from '../../schema/load-by-ids.ts';
 import { itemPath } from '../../schema/paths.ts';
 import { type ResourceType, resourceType } from '../../schema/resource-types.ts';
 

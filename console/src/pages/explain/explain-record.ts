@@ -1,4 +1,4 @@
-import type { Reference } from '../../components/ref-link.tsx';
+import type { Reference } from '../../schema/load-by-ids.ts';
 import type { Decision } from '../traffic/request-record.ts';
 
 export interface Target {

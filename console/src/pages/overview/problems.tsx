@@ -6,9 +6,10 @@ import { isAllowed } from '../../api/scopes.ts';
 import { useLoaded } from '../../api/use-loaded.ts';
 import { Chip, type Tone } from '../../components/chip.tsx';
 import { LoadedView } from '../../components/loaded-view.tsx';
-import { type Reference, RefLink } from '../../components/ref-link.tsx';
+import { RefLink } from '../../components/ref-link.tsx';
 import { Time } from '../../components/time.tsx';
 import { toast } from '../../components/toast.tsx';
+import type { Reference } from '../../schema/load-by-ids.ts';
 
 const EVERY_MS = 30_000;
 /** More would push the traffic out of sight. */

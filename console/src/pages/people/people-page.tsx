@@ -4,10 +4,11 @@ import { BrowserName } from '../../components/browser-name.tsx';
 import { deleteColumn } from '../../components/delete-column.tsx';
 import { PageHead } from '../../components/page-head.tsx';
 import { PersonLink } from '../../components/person-link.tsx';
-import { type Reference, RefLink } from '../../components/ref-link.tsx';
+import { RefLink } from '../../components/ref-link.tsx';
 import { type ListTab, TabbedLists } from '../../components/tabbed-lists.tsx';
 import { Time } from '../../components/time.tsx';
 import { textAt } from '../../format/text.ts';
+import type { Reference } from '../../schema/load-by-ids.ts';
 import { identityTabs } from './identity-tabs.tsx';
 
 const TABS: readonly ListTab[] = [

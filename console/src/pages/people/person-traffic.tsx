@@ -9,10 +9,11 @@ import { type Column, DataTable } from '../../components/data-table.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { LoadedView } from '../../components/loaded-view.tsx';
 import { PersonLink } from '../../components/person-link.tsx';
-import { type Reference, RefLink } from '../../components/ref-link.tsx';
+import { RefLink } from '../../components/ref-link.tsx';
 import { Time } from '../../components/time.tsx';
 import { textAt } from '../../format/text.ts';
 import { href } from '../../router/location.ts';
+import type { Reference } from '../../schema/load-by-ids.ts';
 import { type RequestRecord, requestText } from '../traffic/request-record.ts';
 
 const SHOWN = 10;

@@ -7,10 +7,11 @@ import type { Column } from '../../components/data-table.tsx';
 import { deleteColumn } from '../../components/delete-column.tsx';
 import { NotAvailable } from '../../components/notice.tsx';
 import { PageHead } from '../../components/page-head.tsx';
-import { type Reference, RefLink } from '../../components/ref-link.tsx';
+import { RefLink } from '../../components/ref-link.tsx';
 import { ResourceList } from '../../components/resource-list.tsx';
 import { Time } from '../../components/time.tsx';
 import { textAt } from '../../format/text.ts';
+import type { Reference } from '../../schema/load-by-ids.ts';
 import { resourceType } from '../../schema/resource-types.ts';
 
 export function SessionsPage() {

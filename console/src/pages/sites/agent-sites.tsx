@@ -1,7 +1,8 @@
 import type { Document, Pages } from '../../api/use-pages.ts';
 import { type Column, DataTable } from '../../components/data-table.tsx';
-import { type Reference, RefLink } from '../../components/ref-link.tsx';
+import { RefLink } from '../../components/ref-link.tsx';
 import { textAt } from '../../format/text.ts';
+import type { Reference } from '../../schema/load-by-ids.ts';
 import { figureText } from './site-columns.tsx';
 import { useDocuments } from './use-documents.ts';
 import type { SiteFigures } from './use-site-figures.ts';

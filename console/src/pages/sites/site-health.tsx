@@ -1,6 +1,6 @@
 import type { Document } from '../../api/use-pages.ts';
 import { Chip, type Tone } from '../../components/chip.tsx';
-import type { Reference } from '../../components/ref-link.tsx';
+import type { Reference } from '../../schema/load-by-ids.ts';
 import { rootFirst } from '../edges/edge-tree.tsx';
 import type { SiteFigures } from './use-site-figures.ts';
 

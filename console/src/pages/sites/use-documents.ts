@@ -1,7 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { Document } from '../../api/use-pages.ts';
-import type { Reference } from '../../components/ref-link.tsx';
-import { loadByIds } from '../../schema/load-by-ids.ts';
+import { loadByIds, type Reference } from '../../schema/load-by-ids.ts';
 
 type Documents = ReadonlyMap<string, Document>;
 

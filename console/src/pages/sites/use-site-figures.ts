@@ -1,7 +1,7 @@
 import { get } from '../../api/request.ts';
 import { isAllowed } from '../../api/scopes.ts';
 import { useLoaded } from '../../api/use-loaded.ts';
-import type { Reference } from '../../components/ref-link.tsx';
+import type { Reference } from '../../schema/load-by-ids.ts';
 
 const EVERY_MS = 15_000;
 /** As many as the server counts. */

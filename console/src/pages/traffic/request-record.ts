@@ -1,4 +1,4 @@
-import type { Reference } from '../../components/ref-link.tsx';
+import type { Reference } from '../../schema/load-by-ids.ts';
 
 export interface Decision {
   readonly module: string;

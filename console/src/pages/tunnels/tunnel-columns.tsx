@@ -1,11 +1,12 @@
 import type { Document } from '../../api/use-pages.ts';
 import { Chip } from '../../components/chip.tsx';
 import type { Column } from '../../components/data-table.tsx';
-import { type Reference, RefLink } from '../../components/ref-link.tsx';
+import { RefLink } from '../../components/ref-link.tsx';
 import { Time } from '../../components/time.tsx';
 import { ValueView } from '../../components/value-view.tsx';
 import { byteText, rateText } from '../../format/amounts.ts';
 import { textAt } from '../../format/text.ts';
+import type { Reference } from '../../schema/load-by-ids.ts';
 import { Latency } from './latency.tsx';
 import type { LiveTraffic, TunnelTraffic } from './tunnel-traffic.ts';
 
