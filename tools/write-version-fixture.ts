@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { FlowCookies } from '../src/modules/login/flow-cookies.ts';
 import { backupStore } from '../src/store/backup/backup-store.ts';
-import { loadKeyring } from '../src/store/secret-key.ts';
+import { loadKeyring } from '../src/store/keyring.ts';
 import { bodyOperations, FURNISHED_ENV, FurnishedWorld } from '../test/conformance/furnished-world.ts';
 import { storedContents } from '../test/durability/stored-contents.ts';
 import { EdgeWorld } from '../test/support/edge-world.ts';

@@ -6,14 +6,16 @@ import { addSealedRecord } from '../replica/followed-replica.ts';
 import type { Replica } from '../replica/replica.ts';
 import type { Store, StoredRecord } from '../store/store.ts';
 import { AcmeFailure } from './client/acme-failure.ts';
-import { type AcmeServer, isUsableUrl, type Signer } from './client/acme-server.ts';
 import {
   type AccountKey,
+  type AcmeServer,
   accountBinding,
+  isUsableUrl,
   keyChangeMessage,
   newAccountKeyText,
   readAccountKey,
-} from './client/signed-message.ts';
+  type Signer,
+} from './client/acme-server.ts';
 import { ACME_ACCOUNT_KIND, type AcmeAccountDoc, NEXT_PRIVATE_KEY, PRIVATE_KEY } from './records.ts';
 
 interface ExternalBinding {

@@ -1,7 +1,6 @@
 import { constants, performServerHandshake, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
 import type { TLSSocket } from 'node:tls';
 import { ignoreErrors, type ListenerOwner, listen, listenOnce, reportBug } from '../lib/guarded-listeners.ts';
-import { destroySession, outliveStreams } from '../lib/http2/end-session.ts';
 import { MAX_HEAD_FIELDS, MAX_HEADER_LIST_SIZE } from '../lib/http2/heads.ts';
 import {
   CONNECTION_WINDOW_BYTES,
@@ -9,7 +8,7 @@ import {
   OF_REQUESTS,
   SessionWindows,
 } from '../lib/http2/session-windows.ts';
-import { SHARED_SESSION } from '../lib/http2/shared-session.ts';
+import { destroySession, outliveStreams, SHARED_SESSION } from '../lib/http2/sessions.ts';
 import { watchStreamEnd } from '../lib/http2/stream-end.ts';
 import { descriptorLimit } from '../lib/process/descriptor-budget.ts';
 import { ControlStream } from '../tunnel/control-stream.ts';

@@ -25,14 +25,16 @@ import { addPublicRoutes, type PublicPages, publicRoutes } from './public-routes
 import { RateLimit } from './rate-limit.ts';
 import { addBodyParsers, ignoreContentType, LargeBodies, largeBodyGate, takesBody } from './request-bodies.ts';
 import type { RequestState } from './request-state.ts';
-import { type ApiExtension, pathOf, ServedPaths } from './served-paths.ts';
 import {
+  type ApiExtension,
   allowedMethods,
   isRoutedMethod,
+  pathOf,
   pathRefusals,
+  ServedPaths,
   unroutableProblem,
   unservedRequests,
-} from './unserved-requests.ts';
+} from './served-paths.ts';
 import { GzipResponses, varyOn } from './write-result.ts';
 
 const MAX_BODY_BYTES = 1_048_576;

@@ -2,10 +2,9 @@ import { type ClientHttp2Session, type ClientHttp2Stream, connect, type Settings
 import type { TLSSocket } from 'node:tls';
 import { until } from '../lib/async/waiting.ts';
 import { type ListenerOwner, listen, listenOnce, reportBug } from '../lib/guarded-listeners.ts';
-import { destroySession, outliveStreams } from '../lib/http2/end-session.ts';
 import { MAX_HEAD_FIELDS, MAX_HEADER_LIST_SIZE, sendRequest } from '../lib/http2/heads.ts';
 import { CONNECTION_WINDOW_BYTES, INITIAL_WINDOW_BYTES, SessionWindows } from '../lib/http2/session-windows.ts';
-import { SHARED_SESSION, StreamPlaces } from '../lib/http2/shared-session.ts';
+import { destroySession, outliveStreams, SHARED_SESSION, StreamPlaces } from '../lib/http2/sessions.ts';
 import { cancelStream } from '../lib/http2/stream-end.ts';
 import type { Shortage } from '../lib/net/shared-places.ts';
 import type { AgentFigures } from '../telemetry/live/installation-tunnels.ts';

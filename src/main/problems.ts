@@ -1,4 +1,4 @@
-import { ALERT_KIND, alertDoc } from '../alerts/alert-record.ts';
+import { ALERT_KIND, alertDoc } from '../alerts/alert-watch.ts';
 import { alertAdvice } from '../alerts/kinds/registry.ts';
 import type { CheckedAlert, CheckedAuthority, CheckedList, CheckedManagedCertificate } from '../checks/facts.ts';
 import { loginTroubles } from '../documents/problems/login-troubles.ts';

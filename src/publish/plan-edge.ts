@@ -1,8 +1,9 @@
 import type { HttpsEdgeRoute } from '../client/generated/https-edge-routes.ts';
 import type { HttpsEdge } from '../client/generated/https-edges.ts';
+import type { Setting } from '../client/generated/settings.ts';
 import type { StaticBackend } from '../client/generated/static-backends.ts';
 import { canonicalJson, type JsonObject, type JsonValue } from '../lib/json.ts';
-import { hostOf } from '../lib/net/host-name.ts';
+import { hostOf, publicPorts } from '../lib/net/host-name.ts';
 import {
   GUARDS,
   isProtected,
@@ -43,7 +44,7 @@ export interface Current {
  * How `postern up` differs from `postern edge`: it changes rules that are there to what its flags say, it removes a login
  * when asked, and it does not open a host that a wildcard protects.
  */
-export interface ChangeRules {
+interface ChangeRules {
   readonly removesLogin: boolean;
 }
 
@@ -346,4 +347,31 @@ class PlanBuilder {
     this.lines.push(`${sign} login at ${login.issuer}`);
     if (sign !== '=') this.operations.push({ method: 'PUT', path: `${path}/${LOGIN_MODULE}`, body });
   }
+}
+
+/** The address that visitors open. */
+export function edgeUrl(
+  { host, port, listenerPort, path }: Pick<WantedEdge, 'host' | 'port' | 'listenerPort' | 'path'>,
+  { edge }: Pick<EdgePlan, 'edge'>,
+): string {
+  const hostport =
+    edge?.hostports.find((each) => each.replace(/:\d+$/, '') === host) ?? `${host}:${port ?? listenerPort}`;
+  // Any name that the wildcard matches.
+  return `https://${hostport.replace(/:443$/, '').replace(/^\*/, 'anything')}${path}`;
+}
+
+/** Where a login provider sends people back to. */
+export function redirectUri(url: string): string {
+  return `${new URL(url).origin}/.postern/callback`;
+}
+
+/** The port at which visitors reach the server: 443 if they can use it, or if nobody can say. */
+export function listenerPort(settings: readonly Pick<Setting, 'name' | 'value'>[]): number {
+  const portsIn = (name: string): readonly number[] => {
+    const value = settings.find((each) => each.name === name)?.value ?? [];
+    const items = (Array.isArray(value) ? value : [value]) as readonly unknown[];
+    return items.map((item) => Number(/(\d+)$/.exec(String(item))?.[1] ?? 0));
+  };
+  const [first = 0] = publicPorts({ listening: portsIn('edge_listen'), mapped: portsIn('edge_host_ports') });
+  return first;
 }

@@ -3,8 +3,14 @@ import { isHostOrBelow } from '../lib/net/host-name.ts';
 import type { FollowedReplica } from '../replica/followed-replica.ts';
 import { type Change, revisionOf } from '../store/store.ts';
 import { SharedBackends } from './compile-backend.ts';
-import { type CompileDefinitions, compileEdge, type Definitions, OWNER_KINDS } from './compile-edge.ts';
-import { compileDetached, type DetachedEdge } from './detached-edge.ts';
+import {
+  type CompileDefinitions,
+  compileDetached,
+  compileEdge,
+  type Definitions,
+  type DetachedEdge,
+  OWNER_KINDS,
+} from './compile-edge.ts';
 import { EdgeDependencies, TrackingReader } from './edge-dependencies.ts';
 import { type EdgeSnapshot, type OwnHost, ownHostEdge } from './edge-snapshot.ts';
 import { ChildTables, ModuleTables } from './module-tables.ts';

@@ -5,7 +5,7 @@ import { failureCode } from '../lib/error-text.ts';
 import { makeDirectories } from '../lib/process/durable-file.ts';
 import { shellWord } from '../lib/text/terminal-text.ts';
 import { storeErrors } from './errors.ts';
-import { modeForOthers, syncDirectory } from './secret-key.ts';
+import { modeForOthers, syncDirectory } from './keyring.ts';
 
 export function databasePath(dataDir: string): string {
   return join(dataDir, 'postern.sqlite');

@@ -1,8 +1,8 @@
 import { statSync } from 'node:fs';
 import { databasePath } from './data-directory.ts';
+import { loadKeyring, verifyKeyCheck } from './keyring.ts';
 import { openOfflineDatabase, type RunProgram, type StoreLocation } from './offline-database.ts';
 import { olderServers } from './postgres/schema-locks.ts';
-import { loadKeyring, verifyKeyCheck } from './secret-key.ts';
 import { isCompatible, isFollowable, readMeta, schemaVersion, versionsBeside } from './sql/schema/migrate.ts';
 import { currentSchema, migrations } from './sql/schema/migrations.ts';
 import type { MigrationStep } from './sql/schema/schema.ts';

@@ -1,10 +1,19 @@
 import { randomBytes } from 'node:crypto';
 import { storeErrors } from './errors.ts';
-import { createKeyring, type Keyring, SECRET_KEY_BYTES, sealedPrefix } from './keyring.ts';
+import {
+  createKeyring,
+  type Keyring,
+  keyFilePath,
+  readKeys,
+  SECRET_KEY_BYTES,
+  sealedPrefix,
+  sealKeyCheck,
+  verifyKeyCheck,
+  writeKeyFile,
+} from './keyring.ts';
 import { type OfflineDatabase, openOfflineDatabase, type StoreLocation } from './offline-database.ts';
 import { LOCK_WRITERS } from './postgres/postgres-engine.ts';
 import { refuseOldNodes, refuseWhileServersRun } from './postgres/schema-locks.ts';
-import { keyFilePath, readKeys, sealKeyCheck, verifyKeyCheck, writeKeyFile } from './secret-key.ts';
 import { artifactKey } from './sql/identity-store.ts';
 import { LOGIN_SESSION_KIND } from './sql/logins/login-store.ts';
 import { migrate, readMeta, schemaVersion, writeMeta } from './sql/schema/migrate.ts';

@@ -1,7 +1,7 @@
 import type { Http2Session } from 'node:http2';
 import type { Socket } from 'node:net';
 import { closing, guarded, listenOnce } from '../lib/guarded-listeners.ts';
-import { destroySession } from '../lib/http2/end-session.ts';
+import { destroySession } from '../lib/http2/sessions.ts';
 import { DEAD_AFTER_MS, PING_AFTER_MS } from './protocol.ts';
 
 export interface LivenessTimings {

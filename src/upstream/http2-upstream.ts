@@ -2,10 +2,9 @@ import { type ClientHttp2Session, type ClientHttp2Stream, connect, type Settings
 import type { Socket } from 'node:net';
 import { type ListenerOwner, listen, listenOnce, reportBug } from '../lib/guarded-listeners.ts';
 import type { HeaderList } from '../lib/http/header-values.ts';
-import { destroySession, outliveStreams } from '../lib/http2/end-session.ts';
 import { sendRequest } from '../lib/http2/heads.ts';
 import { SessionWindows } from '../lib/http2/session-windows.ts';
-import { SHARED_SESSION } from '../lib/http2/shared-session.ts';
+import { destroySession, outliveStreams, SHARED_SESSION } from '../lib/http2/sessions.ts';
 import { cancelStream } from '../lib/http2/stream-end.ts';
 import { isCrowded } from '../lib/net/waiting-bytes.ts';
 import type { DeadlineTicker, Ticked } from './deadline-ticker.ts';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { alertPut } from '../../src/alerts/alert-record.ts';
+import { alertPut } from '../../src/alerts/alert-watch.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../src/lib/json.ts';
 import { resources } from '../../src/resources/registry.ts';
 import { makeCertificate } from '../conformance/certificates.ts';

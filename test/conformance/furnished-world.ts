@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { alertPut } from '../../src/alerts/alert-record.ts';
+import { alertPut } from '../../src/alerts/alert-watch.ts';
 import { createCatalog } from '../../src/documents/catalog.ts';
 import type { Documents } from '../../src/documents/documents.ts';
 import { operationsOf } from '../../src/documents/operations.ts';

@@ -13,7 +13,7 @@ import { after, suite, test } from 'node:test';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { type Flow, FlowCookies } from '../../src/modules/login/flow-cookies.ts';
 import { restoreStore } from '../../src/store/backup/restore-store.ts';
-import { loadKeyring } from '../../src/store/secret-key.ts';
+import { loadKeyring } from '../../src/store/keyring.ts';
 import { FURNISHED_ENV } from '../conformance/furnished-world.ts';
 import { EdgeWorld } from '../support/edge-world.ts';
 import { IdentityBrowser } from '../support/identity-world.ts';

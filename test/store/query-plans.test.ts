@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { openOfflineDatabase, type StoreLocation } from '../../src/store/offline-database.ts';
-import type { ArtifactRow } from '../../src/store/sql/identity-rows.ts';
+import type { ArtifactRow } from '../../src/store/sql/identity-store.ts';
 import { type ProgramArgs, type ProgramName, startProgram } from '../../src/store/sql/programs.ts';
 import type { SealedWriteSet } from '../../src/store/sql/seal.ts';
 import { statement } from '../../src/store/sql/statement.ts';

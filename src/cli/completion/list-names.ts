@@ -9,8 +9,7 @@ import { pathParameters } from '../api/api-resources.ts';
 import { operationList } from '../api/operation-list.ts';
 import { createTextSource } from '../api/text-source.ts';
 import type { CommandContext } from '../command.ts';
-import { namedRoutes } from '../names/named-item.ts';
-import { type Collection, collectionsOf } from '../names/names.ts';
+import { type Collection, collectionsOf, namedRoutes } from '../names/names.ts';
 import { printable } from '../output/cell-text.ts';
 
 /** Somebody waits with a finger on the key. */

@@ -13,7 +13,7 @@ import {
 } from '../../publish/wanted-edge.ts';
 import type { TextSource } from '../api/text-source.ts';
 import type { CommandContext } from '../command.ts';
-import { isId } from '../names/named-item.ts';
+import { isId } from '../names/names.ts';
 import { askTwiceUnseen } from '../read-passphrase.ts';
 import { fileFlag, switchFlag, textFlag } from '../shared-flags.ts';
 

@@ -8,8 +8,7 @@ import type { ApiKey } from '../api/api-key.ts';
 import type { RequestParts } from '../api/build-request.ts';
 import type { OperationDescription } from '../api/operation-list.ts';
 import type { CommandContext } from '../command.ts';
-import { isId } from './named-item.ts';
-import { Names } from './names.ts';
+import { isId, Names } from './names.ts';
 
 /** Whether a request has something that is not an id where an id belongs: only then lists are read. */
 export async function resolveRequest(

@@ -7,9 +7,8 @@ import { formatListenAddress, isLoopbackHost, type ListenAddress } from '../../l
 import { emailAddress } from '../../lib/text/email-address.ts';
 import { shellWord } from '../../lib/text/terminal-text.ts';
 import { GUARDS, isOwnLogin, otherProtection, ownLogin } from '../../publish/edge-login.ts';
-import { edgeUrl } from '../../publish/edge-url.ts';
 import { peopleText } from '../../publish/people-rules.ts';
-import { type Current, type EdgePlan, planEdge } from '../../publish/plan-edge.ts';
+import { type Current, type EdgePlan, edgeUrl, planEdge } from '../../publish/plan-edge.ts';
 import type { EdgeOperation } from '../../publish/plan-parts.ts';
 import type { WantedEdge, WantedPeople, WantedTarget } from '../../publish/wanted-edge.ts';
 import type { CommandContext } from '../command.ts';

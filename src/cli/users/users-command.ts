@@ -12,7 +12,7 @@ import {
   type ParsedCommand,
   parseCommand,
 } from '../command.ts';
-import { isId } from '../names/named-item.ts';
+import { isId } from '../names/names.ts';
 import { printable } from '../output/cell-text.ts';
 import { outputFlag, outputFormat, printStructured } from '../output/output-format.ts';
 import { printTable } from '../output/table.ts';

@@ -15,10 +15,9 @@ import { Forwarding } from '../forwarding/forwarding.ts';
 import { RequestChanges } from '../forwarding/request-changes.ts';
 import type { IncomingRequest, RequestProblem } from '../http/incoming-request.ts';
 import { ObservedRequest } from '../reports/observed-request.ts';
-import { type AdmissionWalk, afterLate, askSteps } from './ask-steps.ts';
+import { type AdmissionWalk, afterLate, askSteps, currentRoute, Reevaluation } from './ask-steps.ts';
 import { OutcomeReport } from './outcome-report.ts';
 import { isOwnPath, serveOwnHost, serveOwnPath } from './own-paths.ts';
-import { currentRoute, Reevaluation } from './reevaluation.ts';
 import { MISDIRECTED, oddOnOwnHost, STALE_CONNECTION, unmatched, unpreparedModule } from './refusals.ts';
 
 const NO_BACKEND_MESSAGE = 'This site has no backend yet. Its operator must configure one.';

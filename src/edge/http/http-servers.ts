@@ -20,10 +20,9 @@ import {
   reporting,
 } from '../../lib/guarded-listeners.ts';
 import type { HeaderList } from '../../lib/http/header-values.ts';
-import { outliveStreams } from '../../lib/http2/end-session.ts';
 import { MAX_HEADER_LIST_SIZE, MAX_SEND_BLOCK_BYTES } from '../../lib/http2/heads.ts';
 import { INITIAL_WINDOW_BYTES } from '../../lib/http2/session-windows.ts';
-import { REPEATED_FIELDS, UNLIMITED_SESSION_MEMORY } from '../../lib/http2/shared-session.ts';
+import { outliveStreams, REPEATED_FIELDS, UNLIMITED_SESSION_MEMORY } from '../../lib/http2/sessions.ts';
 import { hasStreamEnd, watchStreamEnd } from '../../lib/http2/stream-end.ts';
 import { type ConnectionFacts, sharingAddress } from '../connections/connection-facts.ts';
 import { Http1Client, type Http1Service } from './http1-client.ts';

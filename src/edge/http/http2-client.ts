@@ -1,8 +1,8 @@
 import type { ServerHttp2Session } from 'node:http2';
 import type { Socket } from 'node:net';
 import { guarded, type ListenerOwner, reportBug } from '../../lib/guarded-listeners.ts';
-import { destroySession } from '../../lib/http2/end-session.ts';
 import { CONNECTION_WINDOW_BYTES, OF_REQUESTS, SessionWindows } from '../../lib/http2/session-windows.ts';
+import { destroySession } from '../../lib/http2/sessions.ts';
 import { ownerOf } from '../../lib/net/shared-places.ts';
 import type { ConnectionFacts } from '../connections/connection-facts.ts';
 import type { Http2ResponseWriter } from './http2-response-writer.ts';

@@ -12,7 +12,7 @@ import type { CheckContext, Module } from '../../modules/contract/module.ts';
 import { moduleProblems, normalized, sealed } from '../../modules/module-config.ts';
 import { type ModuleSettings, settingsOf } from '../../modules/module-settings.ts';
 import { modules as allModules } from '../../modules/registry.ts';
-import type { DetachedRecord } from '../../snapshot/detached-edge.ts';
+import type { DetachedRecord } from '../../snapshot/compile-edge.ts';
 import type { EdgeSnapshot } from '../../snapshot/edge-snapshot.ts';
 import type { Snapshots } from '../../snapshot/snapshots.ts';
 import type { EndpointModules } from '../../tunnel/messages.ts';

@@ -3,7 +3,7 @@ import { guarded, reportBug } from '../../lib/guarded-listeners.ts';
 import { firstValue, type HeaderList, withoutHeader } from '../../lib/http/header-values.ts';
 import { webSocketAccept } from '../../lib/http/web-sockets.ts';
 import type { Shortage } from '../../lib/net/shared-places.ts';
-import { HOP_TRACE_HEADER } from '../../tracing/hop-trace.ts';
+import { HOP_TRACE_HEADER } from '../../tracing/request-trace.ts';
 import {
   TUNNEL_ADDRESS_HEADER,
   TUNNEL_ERROR_HEADER,

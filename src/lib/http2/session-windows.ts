@@ -1,7 +1,7 @@
 import type { Http2Session } from 'node:http2';
 import { closing, guarded, type ListenerOwner, listenOnce } from '../guarded-listeners.ts';
 import { isCrowded, onCrowding, roomForBytes, waits } from '../net/waiting-bytes.ts';
-import { destroySession } from './end-session.ts';
+import { destroySession } from './sessions.ts';
 
 /** Unread data that one connection may hold, as far as windows decide it. */
 const BUDGET_BYTES = 64 * 1024 * 1024;

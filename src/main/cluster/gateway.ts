@@ -27,7 +27,7 @@ import type { Replica } from '../../replica/replica.ts';
 import { credentialDirectory } from '../../resources/credentials/credentials.ts';
 import type { Store } from '../../store/store.ts';
 import type { AllFigures } from '../../telemetry/live/installation-tunnels.ts';
-import { HopTracing } from '../../tracing/hop-trace.ts';
+import { HopTracing } from '../../tracing/request-trace.ts';
 import type { SpanSink } from '../../tracing/span-queue.ts';
 import type { MovingAgents } from '../handover/hand-over.ts';
 import { listenOn } from '../sockets/listener.ts';

@@ -13,7 +13,7 @@ import { resources } from '../../resources/registry.ts';
 import { invalidBackup } from '../../store/backup/backup-format.ts';
 import { restoreStore } from '../../store/backup/restore-store.ts';
 import { makeDataDirectory } from '../../store/data-directory.ts';
-import { readKeys, writeKeyFile } from '../../store/secret-key.ts';
+import { readKeys, writeKeyFile } from '../../store/keyring.ts';
 import { openStore } from '../open-store.ts';
 
 const PREFIX = '.restore-trial-';

@@ -6,7 +6,7 @@ import { LOGGED_OUT_PATH } from '../../modules/login/flow/logout.ts';
 import { moduleRecordKey } from '../../modules/module-config.ts';
 import { oidc } from '../../modules/oidc/oidc.ts';
 import type { RecordReader } from '../../replica/record-table.ts';
-import type { DetachedEdge } from '../../snapshot/detached-edge.ts';
+import type { DetachedEdge } from '../../snapshot/compile-edge.ts';
 import type { EdgeSnapshot } from '../../snapshot/edge-snapshot.ts';
 import type { Snapshots } from '../../snapshot/snapshots.ts';
 

@@ -24,8 +24,12 @@ import type { ModuleNetwork } from '../../modules/contract/keeps-state.ts';
 import type { LoginRecords } from '../../modules/contract/login-store.ts';
 import { issuerPorts } from '../../modules/login/issuer-problem.ts';
 import { login } from '../../modules/login/login.ts';
-import { answerAboutIssuer } from '../../modules/login/provider/asked-issuers.ts';
-import { fetchedIssuers, type IssuerSources, keptIssuers } from '../../modules/login/provider/providers.ts';
+import {
+  answerAboutIssuer,
+  fetchedIssuers,
+  type IssuerSources,
+  keptIssuers,
+} from '../../modules/login/provider/providers.ts';
 import { settingsOf } from '../../modules/module-settings.ts';
 import type { DirectoryListener } from '../../nodes/directory/tunnel-directory.ts';
 import type { InternalCa, Leaf, LeafRequest } from '../../pki/internal-ca.ts';
@@ -33,7 +37,7 @@ import type { Replica } from '../../replica/replica.ts';
 import type { OwnHost } from '../../snapshot/edge-snapshot.ts';
 import { newProblems } from '../../snapshot/problems.ts';
 import { Snapshots } from '../../snapshot/snapshots.ts';
-import { readKeys } from '../../store/secret-key.ts';
+import { readKeys } from '../../store/keyring.ts';
 import type { StoredRecord } from '../../store/store.ts';
 import { EdgeMetrics } from '../../telemetry/metrics/edge-metrics.ts';
 import { upstreamGuard } from '../../upstream/upstream-guard.ts';

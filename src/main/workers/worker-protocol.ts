@@ -17,7 +17,7 @@ import type {
 } from '../../modules/contract/login-store.ts';
 import type { Attempt, Callback, TooManyAttempts } from '../../modules/login/flow/login-attempts.ts';
 import type { PasswordClaim, PasswordVerdict } from '../../modules/login/password-checks.ts';
-import type { IssuerAnswer, IssuerQuestion } from '../../modules/login/provider/asked-issuers.ts';
+import type { IssuerAnswer, IssuerQuestion } from '../../modules/login/provider/providers.ts';
 import type { Leaf, LeafRequest } from '../../pki/internal-ca.ts';
 import type { Change, CommitResult, StoredRecord, WriteSet } from '../../store/store.ts';
 import type { BackendCounts } from '../../telemetry/metrics/backend-traffic.ts';

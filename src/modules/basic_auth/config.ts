@@ -8,7 +8,7 @@ import { secret } from '../../lib/schema/annotations.ts';
 import type { FieldProblem } from '../../lib/schema/field-problem.ts';
 import { enabledField, type SealContext, type Sealed } from '../contract/module.ts';
 import { hashPassword, isPasswordOf } from '../login/password-checks.ts';
-import { isCredentialText } from './basic-credentials.ts';
+import { isCredentialText } from './basic-auth-runtime.ts';
 
 const MAX_USERS = 20;
 const MAX_NAME = 128;

@@ -3,8 +3,13 @@ import type { AssumedPerson, Pass, Permit, Refusal, TrafficRequest, Verdict } fr
 import type { HeaderChange, OwnPaths, PreparedModule } from '../contract/prepared-module.ts';
 import type { TooManyAttempts } from '../login/flow/login-attempts.ts';
 import { hashOfNobody, type PasswordVerdict } from '../login/password-checks.ts';
-import { type BasicAuthRuntime, PasswordPermit } from './basic-auth-runtime.ts';
-import { type BasicCredentials, basicCredentials, hasBasicCredentials } from './basic-credentials.ts';
+import {
+  type BasicAuthRuntime,
+  type BasicCredentials,
+  basicCredentials,
+  hasBasicCredentials,
+  PasswordPermit,
+} from './basic-auth-runtime.ts';
 import { sameName } from './config.ts';
 
 const BUSY_RETRY_SECONDS = 2;

@@ -6,26 +6,24 @@ import { fieldsOf, ListProblem } from '../../lib/pki/certificate-extensions.ts';
 import { listsInBytes } from '../../lib/pki/read-revocation-lists.ts';
 import { isSignedByLater, isSupported, type RevocationList, stateOf } from '../../lib/pki/revocation-list.ts';
 import {
+  afterFailure,
+  afterSuccess,
   authorityCertificate,
+  CLAIM_MS,
   CRL_FETCH_KIND,
   CRL_KIND,
   crlFetchId,
   crlId,
+  type FetchState,
   hasIssuerName,
+  isDue,
   MAX_CRL_BYTES,
   NO_CRL_SIGN,
   remember,
-  storedCrl,
-} from '../../revocation/authority-crl.ts';
-import {
-  afterFailure,
-  afterSuccess,
-  CLAIM_MS,
-  type FetchState,
-  isDue,
   stateDoc,
   stateFor,
-} from '../../revocation/fetch-state.ts';
+  storedCrl,
+} from '../../revocation/authority-crl.ts';
 import type { FollowedRecord, OwnRecordPut, RuntimePorts } from '../contract/keeps-state.ts';
 
 /** Validators of the response in use (RFC 9110 §8.8), sent back to ask for something newer. */

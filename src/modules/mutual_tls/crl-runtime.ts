@@ -11,9 +11,9 @@ import {
   crlUrlOf,
   listsInRecord,
   remember,
+  stateFor,
   uploadedLists,
 } from '../../revocation/authority-crl.ts';
-import { stateFor } from '../../revocation/fetch-state.ts';
 import type { FollowedKey, FollowedRecord, ModuleRuntime, RuntimePorts } from '../contract/keeps-state.ts';
 import { CrlFetcher } from './crl-fetcher.ts';
 import type { MutualTlsSettings } from './settings.ts';

@@ -12,11 +12,11 @@ import {
   type PathRule,
   PathRules,
   type RuleResult,
+  ruleAgent,
   ruleProblems,
   rulesField,
   SAMPLE,
 } from '../path_rules/path-rules.ts';
-import { ruleAgent } from '../path_rules/rule-agent.ts';
 import { redirectErrors } from './errors.ts';
 
 const STATUSES: readonly number[] = [301, 302, 307, 308];

@@ -3,8 +3,7 @@ import { loadPatternEngine } from '../../lib/text/linear-pattern.ts';
 import type { Refusal, TrafficRequest } from '../contract/decides.ts';
 import { defineModule, enabledField } from '../contract/module.ts';
 import type { PreparedModule, RequestTransform } from '../contract/prepared-module.ts';
-import { firstRule, type PathRule, PathRules, ruleProblems, rulesField } from '../path_rules/path-rules.ts';
-import { ruleAgent } from '../path_rules/rule-agent.ts';
+import { firstRule, type PathRule, PathRules, ruleAgent, ruleProblems, rulesField } from '../path_rules/path-rules.ts';
 import { rewriteErrors } from './errors.ts';
 
 const PREFIX_HEADER = 'x-forwarded-prefix';

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../lib/json.ts';
-import { SortedIds } from '../../replica/sorted-ids.ts';
+import { SortedIds } from '../../replica/record-table.ts';
 import type { DirectorySession, DirectoryTunnel } from './directory-tunnel.ts';
 import type { DirectoryListener } from './tunnel-directory.ts';
 

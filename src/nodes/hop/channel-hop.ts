@@ -4,7 +4,7 @@ import { reportBug } from '../../lib/guarded-listeners.ts';
 import { neverIndexed, sendTrailers } from '../../lib/http2/heads.ts';
 import { readMore, resetStream, type StreamTaker, takeStream } from '../../lib/http2/stream-end.ts';
 import { bufferPassed, waits } from '../../lib/net/waiting-bytes.ts';
-import type { HopTrace } from '../../tracing/hop-trace.ts';
+import type { HopTrace } from '../../tracing/request-trace.ts';
 import { MAX_INFORMATIONAL } from '../../upstream/upstream.ts';
 import { isSessionOver, isUnsendable } from '../../upstream/upstream-failure.ts';
 import {

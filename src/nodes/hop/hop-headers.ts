@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http2';
 import { type AgentLink, VISITOR_HEADER } from '../../edge/tunnels/online-tunnels.ts';
 import { firstValue, type HeaderList } from '../../lib/http/header-values.ts';
 import { splitAddress } from '../../lib/net/host-name.ts';
-import { HOP_TRACE_HEADER, withoutHopTrace } from '../../tracing/hop-trace.ts';
+import { HOP_TRACE_HEADER, withoutHopTrace } from '../../tracing/request-trace.ts';
 import { CLIENT_ADDRESS_HEADER } from '../../tunnel/protocol.ts';
 import { ChannelViolation } from '../channel/channel-frames.ts';
 import type { ReceivedRequest } from '../channel/incoming-channel.ts';

@@ -7,7 +7,7 @@ import { neverIndexed, sendInformational, sendResponse } from '../../lib/http2/h
 import { readMore, resetStream, type StreamTaker, takeStream } from '../../lib/http2/stream-end.ts';
 import { shortageOfCode } from '../../lib/net/shared-places.ts';
 import { bufferPassed } from '../../lib/net/waiting-bytes.ts';
-import type { HopTrace } from '../../tracing/hop-trace.ts';
+import type { HopTrace } from '../../tracing/request-trace.ts';
 import { MAX_INFORMATIONAL } from '../../upstream/upstream.ts';
 import { isSessionOver, isUnsendable } from '../../upstream/upstream-failure.ts';
 import { rawFor } from './hop-headers.ts';

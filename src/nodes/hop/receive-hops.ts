@@ -8,7 +8,7 @@ import { TriedWays } from '../../edge/tunnels/tried-ways.ts';
 import { until } from '../../lib/async/waiting.ts';
 import type { HeaderList } from '../../lib/http/header-values.ts';
 import { CLOSE_WITHIN_MS } from '../../lib/http/web-sockets.ts';
-import { HOP_TRACE_HEADER, type HopTracing } from '../../tracing/hop-trace.ts';
+import { HOP_TRACE_HEADER, type HopTracing } from '../../tracing/request-trace.ts';
 import { TUNNEL_HEADER } from '../../tunnel/protocol.ts';
 import type { ChannelRequestHandler } from '../channel/incoming-channel.ts';
 import type { PeerStreamHandler } from '../links/peer-links.ts';

@@ -6,7 +6,7 @@ import { firstValue, type HeaderList } from '../../lib/http/header-values.ts';
 import { neverIndexed } from '../../lib/http2/heads.ts';
 import { CODE_OF_SHORTAGE, type Shortage, shortageOfCode } from '../../lib/net/shared-places.ts';
 import { bufferPassed, waits } from '../../lib/net/waiting-bytes.ts';
-import type { HopTrace } from '../../tracing/hop-trace.ts';
+import type { HopTrace } from '../../tracing/request-trace.ts';
 import { Http2Carrier } from '../../upstream/http2-carrier.ts';
 import { isSafe } from '../../upstream/request-headers.ts';
 import { type Carried, type Carrier, MAX_INFORMATIONAL } from '../../upstream/upstream.ts';

@@ -7,10 +7,9 @@ import {
 } from 'node:http2';
 import type { Socket } from 'node:net';
 import { attach, guarded, ignoreErrors, listen, listenOnce, reportBug } from '../../lib/guarded-listeners.ts';
-import { destroySession, outliveStreams } from '../../lib/http2/end-session.ts';
 import { MAX_HEAD_FIELDS, MAX_HEADER_LIST_SIZE } from '../../lib/http2/heads.ts';
 import { CONNECTION_WINDOW_BYTES, INITIAL_WINDOW_BYTES, SessionWindows } from '../../lib/http2/session-windows.ts';
-import { SHARED_SESSION } from '../../lib/http2/shared-session.ts';
+import { destroySession, outliveStreams, SHARED_SESSION } from '../../lib/http2/sessions.ts';
 import { resetStream, watchStreamEnd } from '../../lib/http2/stream-end.ts';
 import { CODE_OF_SHORTAGE, type Shortage } from '../../lib/net/shared-places.ts';
 import { TUNNEL_HEADER } from '../../tunnel/protocol.ts';
@@ -24,11 +23,12 @@ import {
   FEED_PATH,
   FLUSH_WITHIN_MS,
   type LinkBounds,
+  type LivenessOwner,
   MAX_FEEDS,
   MAX_STREAMS,
+  PeerLiveness,
   type PeerStreamHandler,
 } from './peer-links.ts';
-import { type LivenessOwner, PeerLiveness } from './peer-liveness.ts';
 import type { ServedCalls } from './served-calls.ts';
 
 /** The services of this node for other nodes. */

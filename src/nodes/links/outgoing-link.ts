@@ -1,10 +1,9 @@
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, type Settings } from 'node:http2';
 import type { Socket } from 'node:net';
 import { guarded, listen, listenOnce, reportBug } from '../../lib/guarded-listeners.ts';
-import { destroySession, outliveStreams } from '../../lib/http2/end-session.ts';
 import { MAX_HEAD_FIELDS, MAX_HEADER_LIST_SIZE, sendRequest } from '../../lib/http2/heads.ts';
 import { CONNECTION_WINDOW_BYTES, INITIAL_WINDOW_BYTES, SessionWindows } from '../../lib/http2/session-windows.ts';
-import { SHARED_SESSION, StreamPlaces } from '../../lib/http2/shared-session.ts';
+import { destroySession, outliveStreams, SHARED_SESSION, StreamPlaces } from '../../lib/http2/sessions.ts';
 import { cancelStream } from '../../lib/http2/stream-end.ts';
 import type { Shortage } from '../../lib/net/shared-places.ts';
 import { OutgoingChannel, type OutgoingChannelOwner } from '../channel/outgoing-channel.ts';
@@ -13,12 +12,13 @@ import {
   CHANNEL_PATH,
   FLUSH_WITHIN_MS,
   type LinkBounds,
+  type LivenessOwner,
   MAX_STREAMS,
   NODE_AUTHORITY,
   PEER_PING_MS,
   type PeerLink,
+  PeerLiveness,
 } from './peer-links.ts';
-import { type LivenessOwner, PeerLiveness } from './peer-liveness.ts';
 
 /** The channel is accepted in the same round trip as the first ping; this process may have stood still meanwhile. */
 const ACCEPT_WITHIN_MS = 5_000;

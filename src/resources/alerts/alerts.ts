@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { ALERT_KIND, alertDoc, alertForm, alertPut } from '../../alerts/alert-record.ts';
+import { ALERT_KIND, alertDoc, alertForm, alertPut } from '../../alerts/alert-watch.ts';
 import { rfc3339 } from '../../lib/clock.ts';
 import type { Store, StoredRecord } from '../../store/store.ts';
 import { notOnline } from '../errors.ts';

@@ -21,8 +21,8 @@ import {
   hasIssuerName,
   isIssuedBy,
   NO_CRL_SIGN,
+  stateFor,
 } from '../../revocation/authority-crl.ts';
-import { stateFor } from '../../revocation/fetch-state.ts';
 import type { StoredRecord } from '../../store/store.ts';
 import type { ReadingPorts, SharedPorts } from '../ports.ts';
 import { type Creation, defineResource, describedFields, type LiveFields, timestamp } from '../resource.ts';

@@ -2,7 +2,7 @@ import Type from 'typebox';
 import { rfc3339 } from '../../lib/clock.ts';
 import { reference, refSchema } from '../../lib/schema/annotations.ts';
 import type { InstallationSeries } from '../../telemetry/series/installation-series.ts';
-import type { Point } from '../../telemetry/series/step-ring.ts';
+import type { Point } from '../../telemetry/series/traffic-series.ts';
 import { resourceErrors } from '../errors.ts';
 import type { Operation } from '../operation.ts';
 import { idParameter } from '../paging.ts';

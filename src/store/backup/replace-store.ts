@@ -2,6 +2,7 @@ import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from '
 import { PosternError } from '../../lib/errors.ts';
 import { databasePath, makePrivateFile } from '../data-directory.ts';
 import { storeErrors } from '../errors.ts';
+import { syncDirectory } from '../keyring.ts';
 import {
   createPostgresOfflineDatabase,
   createSqliteOfflineDatabase,
@@ -11,7 +12,6 @@ import {
   type StoreLocation,
 } from '../offline-database.ts';
 import { refuseWhileServersRun } from '../postgres/schema-locks.ts';
-import { syncDirectory } from '../secret-key.ts';
 import { schemaVersion, tooNew } from '../sql/schema/migrate.ts';
 import { currentSchema } from '../sql/schema/migrations.ts';
 import type { Dialect } from '../sql/schema/schema.ts';

@@ -1,11 +1,297 @@
-import { hash } from 'node:crypto';
-import type { FoundArtifact, IdentityArtifact, IdentityStore } from '../identity-store.ts';
+import { hash, randomUUID } from 'node:crypto';
+import { subjectIdentity } from '../../lib/text/secrets.ts';
+import type {
+  DueLogout,
+  EndedApplication,
+  EndedIdentitySession,
+  EndedPerson,
+  FoundArtifact,
+  IdentityArtifact,
+  IdentityStore,
+} from '../identity-store.ts';
 import type { Keyring } from '../keyring.ts';
 import type { LoginChange, RecordKey } from '../store.ts';
-import type { ArtifactRow, FoundArtifactRow } from './identity-rows.ts';
+import { endLogins } from './logins/login-ends.ts';
 import { parseObject, sealContext } from './seal.ts';
 import type { SqlEngine } from './sql-engine.ts';
-import type { TimeAt } from './statement.ts';
+import {
+  executeForTuples,
+  insertRows,
+  integer,
+  type Program,
+  queryOne,
+  type Row,
+  statement,
+  type TimeAt,
+  text,
+  textOrNull,
+} from './statement.ts';
+
+/** As an engine gets it: ids hashed, the payload sealed. */
+export interface ArtifactRow {
+  readonly model: string;
+  readonly idHash: string;
+  readonly accountId: string;
+  readonly grantId: string | null;
+  /** The hash of the grant's id, under which the grant itself is stored. */
+  readonly grantHash: string | null;
+  readonly sessionUid: string | null;
+  readonly clientId: string | null;
+  readonly providerSessionId: string | null;
+  readonly payload: string;
+  readonly expiresAtMs: number;
+}
+
+interface FoundArtifactRow {
+  readonly model: string;
+  readonly idHash: string;
+  readonly payload: string;
+  readonly expiresAtMs: number;
+  readonly consumedAtMs: number;
+}
+
+const SESSION_MODEL = 'Session';
+const GRANT_MODEL = 'Grant';
+
+const COLUMNS = [
+  'model',
+  'id_hash',
+  'account_id',
+  'grant_id',
+  'session_uid',
+  'client_id',
+  'provider_session_id',
+  'payload',
+  'expires_at_ms',
+  'consumed_at_ms',
+];
+const FOUND = 'SELECT model, id_hash, payload, expires_at_ms, consumed_at_ms FROM identity_artifacts';
+
+function foundOf(row: Row): FoundArtifactRow {
+  return {
+    model: text(row, 'model'),
+    idHash: text(row, 'id_hash'),
+    payload: text(row, 'payload'),
+    expiresAtMs: integer(row, 'expires_at_ms'),
+    consumedAtMs: integer(row, 'consumed_at_ms'),
+  };
+}
+
+export function* beginIdentitySession(session: ArtifactRow, person: RecordKey): Program<boolean> {
+  const row = yield* queryOne('SELECT doc FROM records WHERE kind = ? AND id = ?', [person.kind, person.id]);
+  if (row === null || parseObject(text(row, 'doc'))['active'] === false) return false;
+  yield* insertArtifact(session);
+  return true;
+}
+
+export function* replaceIdentitySession(session: ArtifactRow): Program<boolean> {
+  const moved = yield* queryOne(
+    `UPDATE identity_artifacts SET id_hash = ?, payload = ?, expires_at_ms = ?
+      WHERE model = ? AND session_uid = ? AND account_id = ? RETURNING id_hash`,
+    [session.idHash, session.payload, session.expiresAtMs, SESSION_MODEL, session.sessionUid, session.accountId],
+  );
+  return moved !== null;
+}
+
+/** Stored without its session, so that it does not end with it. */
+export function* rememberDecision(decision: ArtifactRow): Program<boolean> {
+  const session = yield* sessionOf(decision);
+  if (session === null || text(session, 'account_id') !== decision.accountId) return false;
+  yield* insertArtifact({ ...decision, sessionUid: null });
+  return true;
+}
+
+function sessionOf({ sessionUid }: ArtifactRow): Program<Row | null> {
+  return queryOne('SELECT account_id FROM identity_artifacts WHERE session_uid = ? AND model = ?', [
+    sessionUid,
+    SESSION_MODEL,
+  ]);
+}
+
+export function* putArtifact(artifact: ArtifactRow): Program<boolean> {
+  const { model, grantHash } = artifact;
+  const needed =
+    model === GRANT_MODEL
+      ? yield* sessionOf(artifact)
+      : yield* queryOne('SELECT account_id FROM identity_artifacts WHERE model = ? AND id_hash = ?', [
+          GRANT_MODEL,
+          grantHash,
+        ]);
+  if (needed === null || text(needed, 'account_id') !== artifact.accountId) return false;
+  yield* insertArtifact(artifact);
+  return true;
+}
+
+function* insertArtifact(row: ArtifactRow): Program<void> {
+  yield* insertRows(
+    'identity_artifacts',
+    COLUMNS,
+    [
+      [
+        row.model,
+        row.idHash,
+        row.accountId,
+        row.grantId,
+        row.sessionUid,
+        row.clientId,
+        row.providerSessionId,
+        row.payload,
+        row.expiresAtMs,
+        0,
+      ],
+    ],
+    // A consumed one stays consumed.
+    'ON CONFLICT (model, id_hash) DO UPDATE SET payload = excluded.payload, expires_at_ms = excluded.expires_at_ms',
+  );
+}
+
+export function* findArtifact(model: string, idHash: string): Program<FoundArtifactRow | null> {
+  const row = yield* queryOne(`${FOUND} WHERE model = ? AND id_hash = ?`, [model, idHash]);
+  return row === null ? null : foundOf(row);
+}
+
+export function* findIdentitySession(sessionUid: string): Program<FoundArtifactRow | null> {
+  const row = yield* queryOne(`${FOUND} WHERE session_uid = ? AND model = ?`, [sessionUid, SESSION_MODEL]);
+  return row === null ? null : foundOf(row);
+}
+
+export function* listArtifacts(model: string, accountId: string): Program<FoundArtifactRow[]> {
+  const rows = yield statement(`${FOUND} WHERE account_id = ? AND model = ? ORDER BY id_hash`, [accountId, model]);
+  return rows.map(foundOf);
+}
+
+/** One compare-and-set: of two requests with one code, one gets tokens. */
+export function* consumeArtifact(model: string, idHash: string, nowMs: number): Program<boolean> {
+  const consumed = yield* queryOne(
+    'UPDATE identity_artifacts SET consumed_at_ms = ? WHERE model = ? AND id_hash = ? AND consumed_at_ms = 0 RETURNING model',
+    [nowMs, model, idHash],
+  );
+  return consumed !== null;
+}
+
+export function* removeArtifact(model: string, idHash: string): Program<void> {
+  yield statement('DELETE FROM identity_artifacts WHERE model = ? AND id_hash = ?', [model, idHash]);
+}
+
+export function* pruneArtifacts(nowMs: number): Program<void> {
+  yield statement('DELETE FROM identity_artifacts WHERE expires_at_ms <= ?', [nowMs]);
+}
+
+/** An application that cannot be reached for longer has forgotten its sessions, or will refuse their refresh tokens. */
+const LOGOUT_VALID_MS = 86_400_000;
+const MAX_CLAIMED = 100;
+
+/** In the transaction that disables, deletes or logs out the people: nothing of them is left for another request. */
+export function* endPeople(people: readonly EndedPerson[], nowMs: number): Program<readonly LoginChange[]> {
+  const changes: LoginChange[] = [];
+  for (const { issuer, accountId } of people) {
+    yield* endArtifacts('account_id = ?', [accountId], nowMs);
+    changes.push(
+      ...(yield* endLogins('issuer = ? AND user_id IN (SELECT id FROM app_users WHERE identity = ?)', [
+        issuer,
+        subjectIdentity(issuer, accountId),
+      ])),
+    );
+  }
+  return changes;
+}
+
+interface EndedSession {
+  readonly isEnded: boolean;
+  readonly changes: readonly LoginChange[];
+}
+
+export function* endIdentitySession(session: EndedIdentitySession, nowMs: number): Program<EndedSession> {
+  const { issuer, sessionUid, providerSessionId } = session;
+  const ended = yield* endArtifacts('session_uid = ?', [sessionUid], nowMs);
+  const changes = yield* endLogins('provider_session_id = ? AND issuer = ?', [providerSessionId, issuer]);
+  return { isEnded: ended.some((row) => text(row, 'model') === SESSION_MODEL), changes };
+}
+
+interface EndedApplicationRow extends EndedApplication {
+  readonly grant: { readonly grantId: string; readonly grantHash: string } | null;
+  /** The session as it was read; it is changed only if it is still the same. */
+  readonly seenPayload: string;
+  readonly payload: string;
+}
+
+/** Null: the session has changed since it was read, and nothing was done. */
+export function* endIdentityApplication(
+  ended: EndedApplicationRow,
+  nowMs: number,
+): Program<readonly LoginChange[] | null> {
+  const { issuer, sessionUid, providerSessionId, clientId, grant, seenPayload, payload } = ended;
+  const changed = yield* queryOne(
+    'UPDATE identity_artifacts SET payload = ? WHERE session_uid = ? AND model = ? AND payload = ? RETURNING id_hash',
+    [payload, sessionUid, SESSION_MODEL, seenPayload],
+  );
+  if (changed === null) return null;
+  if (grant !== null) yield* removeGrant(grant.grantId, grant.grantHash, nowMs);
+  return yield* endLogins('issuer = ? AND client_id = ? AND provider_session_id = ?', [
+    issuer,
+    clientId,
+    providerSessionId,
+  ]);
+}
+
+/** A grant with everything that depends on it. */
+export function* removeGrant(grantId: string, grantHash: string, nowMs: number): Program<void> {
+  yield statement('DELETE FROM identity_artifacts WHERE grant_id = ?', [grantId]);
+  yield* endArtifacts('model = ? AND id_hash = ?', [GRANT_MODEL, grantHash], nowMs);
+}
+
+/** Their applications hear of it: see `identity_logouts`. */
+function* endArtifacts(where: string, params: readonly string[], nowMs: number): Program<readonly Row[]> {
+  const ended = yield statement(
+    `DELETE FROM identity_artifacts WHERE ${where} RETURNING model, account_id, client_id, provider_session_id`,
+    params,
+  );
+  const logouts = ended.flatMap((row) => {
+    const [clientId, providerSessionId] = [textOrNull(row, 'client_id'), textOrNull(row, 'provider_session_id')];
+    if (clientId === null || providerSessionId === null) return [];
+    return [[randomUUID(), clientId, text(row, 'account_id'), providerSessionId, 0, nowMs]];
+  });
+  yield* insertRows(
+    'identity_logouts',
+    ['id', 'client_id', 'account_id', 'provider_session_id', 'attempts', 'due_at_ms'],
+    logouts,
+  );
+  return ended;
+}
+
+export function* hasDueLogouts(nowMs: number): Program<boolean> {
+  return (
+    (yield* queryOne('SELECT id FROM identity_logouts WHERE due_at_ms <= ? ORDER BY due_at_ms LIMIT 1', [nowMs])) !==
+    null
+  );
+}
+
+export function* claimIdentityLogouts(nowMs: number, retryAtMs: number): Program<DueLogout[]> {
+  const rows = yield statement(
+    `SELECT id, client_id, account_id, provider_session_id, attempts FROM identity_logouts
+      WHERE due_at_ms <= ? ORDER BY due_at_ms LIMIT ?`,
+    [nowMs, MAX_CLAIMED],
+  );
+  yield* executeForTuples(
+    `UPDATE identity_logouts SET due_at_ms = ${Math.trunc(retryAtMs)}, attempts = attempts + 1 WHERE id IN (VALUES %s)`,
+    rows.map((row) => [text(row, 'id')]),
+  );
+  return rows.map((row) => ({
+    id: text(row, 'id'),
+    clientId: text(row, 'client_id'),
+    accountId: text(row, 'account_id'),
+    providerSessionId: text(row, 'provider_session_id'),
+    attempts: integer(row, 'attempts') + 1,
+  }));
+}
+
+export function* settleIdentityLogouts(ids: readonly string[]): Program<void> {
+  for (const id of ids) yield statement('DELETE FROM identity_logouts WHERE id = ?', [id]);
+}
+
+export function* pruneIdentityLogouts(nowMs: number): Program<void> {
+  yield statement('DELETE FROM identity_logouts WHERE due_at_ms <= ?', [nowMs - LOGOUT_VALID_MS]);
+}
 
 /** Names the row in the seal: a payload opens nowhere else. */
 export function artifactKey(model: string, idHash: string): RecordKey {

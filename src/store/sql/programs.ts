@@ -29,7 +29,7 @@ import {
   readHistoryFollowing,
   readHistoryItems,
   readUnlinked,
-} from './history-rows.ts';
+} from './history-store.ts';
 import {
   beginIdentitySession,
   claimIdentityLogouts,
@@ -48,17 +48,7 @@ import {
   removeGrant,
   replaceIdentitySession,
   settleIdentityLogouts,
-} from './identity-rows.ts';
-import {
-  getLease,
-  listLeases,
-  pruneLeases,
-  putLeases,
-  removeLeases,
-  removeLeasesByCredential,
-  removeLeasesOfOtherBoots,
-  renewLeases,
-} from './lease-rows.ts';
+} from './identity-store.ts';
 import {
   claimLoginOnce,
   deleteLoginSession,
@@ -85,7 +75,7 @@ import {
   releaseLoginRefresh,
   replaceLoginTokens,
   touchLogins,
-} from './logins/login-rows.ts';
+} from './logins/login-store.ts';
 import {
   agreeOnFacts,
   claimKey,
@@ -102,7 +92,17 @@ import {
   removeNode,
   removeNodeSession,
   renewNodeFor,
-} from './node-rows.ts';
+} from './node-store.ts';
+import {
+  getLease,
+  listLeases,
+  pruneLeases,
+  putLeases,
+  removeLeases,
+  removeLeasesByCredential,
+  removeLeasesOfOtherBoots,
+  renewLeases,
+} from './presence-store.ts';
 import { applyWriteSet, applyWriteSetAlone } from './records/apply-write-set.ts';
 import { readReleased } from './records/judge-references.ts';
 import {

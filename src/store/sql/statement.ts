@@ -1,3 +1,5 @@
+import type { PageQuery } from '../store.ts';
+
 /** A value as both engines accept and return it. Integers beyond 2^53 never occur: only revisions and milliseconds. */
 export type SqlValue = string | number | null;
 
@@ -137,4 +139,23 @@ export function* storeNowMs(time: CallerTime): Program<number> {
 /** The authoritative time as an SQL expression: evaluated after the statement has waited for a row's lock. */
 export function nowExpression({ nowMs, isDatabaseTime }: CallerTime): string {
   return isDatabaseTime ? DATABASE_NOW_MS : `CAST(${Math.trunc(nowMs)} AS bigint)`;
+}
+
+export interface Condition {
+  readonly sql: string;
+  readonly param: SqlValue;
+}
+
+/** A page by descending id below `beforeId`: concurrent inserts and deletes neither repeat nor hide rows. */
+export function pageStatement(
+  select: string,
+  conditions: readonly Condition[],
+  { beforeId, limit }: PageQuery,
+): Statement {
+  const all = beforeId === null ? conditions : [...conditions, { sql: 'id < ?', param: beforeId }];
+  return statement(`${select}${whereSql(all)} ORDER BY id DESC LIMIT ?`, [...all.map(({ param }) => param), limit]);
+}
+
+export function whereSql(conditions: readonly Condition[]): string {
+  return conditions.length === 0 ? '' : ` WHERE ${conditions.map(({ sql }) => sql).join(' AND ')}`;
 }

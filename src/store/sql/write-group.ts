@@ -3,7 +3,7 @@ import type { LaneKey } from '../store.ts';
 import { insertNumbered, type NewDelivery } from './deliveries/delivery-enqueue.ts';
 import { eventRows, insertEvents } from './deliveries/delivery-rows.ts';
 import { deliveryIds, readWantingLanes } from './deliveries/lane-rows.ts';
-import { HISTORY_COLUMNS, HISTORY_ITEM_COLUMNS, type HistoryRows } from './history-rows.ts';
+import { HISTORY_COLUMNS, HISTORY_ITEM_COLUMNS, type HistoryRows } from './history-store.ts';
 import type { AppliedChange, SealedEvent } from './seal.ts';
 import { execute, insertRows, integer, type Program, type SqlValue, statement, text } from './statement.ts';
 

@@ -1,6 +1,6 @@
 import type { Clock } from '../../lib/clock.ts';
 import { databasePath, makePrivateFile } from '../data-directory.ts';
-import { type KeySource, syncDirectory } from '../secret-key.ts';
+import { type KeySource, syncDirectory } from '../keyring.ts';
 import { type CommitMark, lacksCommit, refuseOtherStore } from '../sql/commit-rows.ts';
 import { createSqlStore } from '../sql/create-sql-store.ts';
 import { readRevision } from '../sql/records/record-rows.ts';

@@ -1,8 +1,13 @@
 import type { Clock } from '../../lib/clock.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
 import { type AskedNode, askedNodes, NO_THREADS, type OtherNodes, type OwnThreads } from '../other-nodes.ts';
-import type { Point } from './step-ring.ts';
-import { LONG_STEP_SECONDS, type RouteTotals, SHORT_STEP_SECONDS, type TrafficSeries } from './traffic-series.ts';
+import {
+  LONG_STEP_SECONDS,
+  type Point,
+  type RouteTotals,
+  SHORT_STEP_SECONDS,
+  type TrafficSeries,
+} from './traffic-series.ts';
 
 export interface SeriesQuery {
   readonly fromMs: number;

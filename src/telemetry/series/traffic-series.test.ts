@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { systemClock } from '../../lib/clock.ts';
-import { bucketOf, quantile, StepRing } from './step-ring.ts';
-import { TrafficSeries } from './traffic-series.ts';
+import { bucketOf, quantile, StepRing, TrafficSeries } from './traffic-series.ts';
 
 const sample = { isError: false, bytesIn: 10, bytesOut: 100, durationMs: 8 };
 const START_MS = 1_800_000_000_000;

@@ -10,7 +10,7 @@ import {
 import type { AddressInfo, Socket } from 'node:net';
 import type { AgentLink, OnlineTunnel, OnlineTunnels } from '../../../src/edge/tunnels/online-tunnels.ts';
 import { MAX_HEAD_FIELDS, sendRequest } from '../../../src/lib/http2/heads.ts';
-import { SHARED_SESSION } from '../../../src/lib/http2/shared-session.ts';
+import { SHARED_SESSION } from '../../../src/lib/http2/sessions.ts';
 import { cancelStream } from '../../../src/lib/http2/stream-end.ts';
 import { TunnelUse } from '../../../src/tunnel/tunnel-use.ts';
 import type { Cleanup } from '../../support/cleanup.ts';

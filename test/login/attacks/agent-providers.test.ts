@@ -6,8 +6,7 @@ import { LoginOnRoute } from '../../../src/modules/login/login-on-route.ts';
 import { LoginRuntime } from '../../../src/modules/login/login-runtime.ts';
 import type { LoginSettings } from '../../../src/modules/login/settings.ts';
 import { settingsOf } from '../../../src/modules/module-settings.ts';
-import { oidc } from '../../../src/modules/oidc/oidc.ts';
-import { OidcRuntime } from '../../../src/modules/oidc/oidc-runtime.ts';
+import { OidcRuntime, oidc } from '../../../src/modules/oidc/oidc.ts';
 import { inertPorts, preparePorts } from '../../support/inert-ports.ts';
 import { openHostileWorld, refused } from '../hostile/hostile-world.ts';
 

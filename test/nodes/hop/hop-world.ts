@@ -1,7 +1,7 @@
 import type { AgentLink, OnlineTunnel } from '../../../src/edge/tunnels/online-tunnels.ts';
 import { HopWebSockets, receiveChannelHops, receiveHops } from '../../../src/nodes/hop/receive-hops.ts';
 import type { PeerLink } from '../../../src/nodes/links/peer-links.ts';
-import type { HopTracing } from '../../../src/tracing/hop-trace.ts';
+import type { HopTracing } from '../../../src/tracing/request-trace.ts';
 import { TunnelUse } from '../../../src/tunnel/tunnel-use.ts';
 import { FakeAgent, FakeTunnels } from '../../edge/tunnels/fake-agent.ts';
 import type { Cleanup } from '../../support/cleanup.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, suite, test } from 'node:test';
 import { TunnelUpstream } from '../../../src/edge/tunnels/tunnel-upstream.ts';
-import { HopTracing } from '../../../src/tracing/hop-trace.ts';
+import { HopTracing } from '../../../src/tracing/request-trace.ts';
 import type { FinishedSpan } from '../../../src/tracing/span-queue.ts';
 import { DeadlineTicker } from '../../../src/upstream/deadline-ticker.ts';
 import { eventually } from '../../tunnel/support/fault-world.ts';

@@ -1,4 +1,4 @@
-import { redirectUri } from '../../../../src/publish/edge-url.ts';
+import { redirectUri } from '../../../../src/publish/plan-edge.ts';
 import type { WantedPassword } from '../../../../src/publish/wanted-edge.ts';
 import { MAX_DAYS } from '../../../../src/resources/guest_links/link-expiry.ts';
 import { isAllowed } from '../../api/scopes.ts';

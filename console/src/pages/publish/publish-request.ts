@@ -1,7 +1,6 @@
 import type { HttpsEdge } from '../../../../src/client/generated/https-edges.ts';
 import { isProtected } from '../../../../src/publish/edge-login.ts';
-import { edgeUrl, listenerPort } from '../../../../src/publish/edge-url.ts';
-import { planEdge } from '../../../../src/publish/plan-edge.ts';
+import { edgeUrl, listenerPort, planEdge } from '../../../../src/publish/plan-edge.ts';
 import type { WantedEdge } from '../../../../src/publish/wanted-edge.ts';
 import { get, request } from '../../api/request.ts';
 import { isAllowed } from '../../api/scopes.ts';

@@ -1,4 +1,4 @@
-import { redirectUri } from '../../../../src/publish/edge-url.ts';
+import { redirectUri } from '../../../../src/publish/plan-edge.ts';
 import type { WantedEdge } from '../../../../src/publish/wanted-edge.ts';
 import { Notice } from '../../components/notice.tsx';
 import { Sentences } from '../../components/sentences.tsx';

@@ -7,7 +7,7 @@ import type {
   ReplacedKey,
   SeenQuestion,
 } from '../../../modules/contract/login-store.ts';
-import { askedIssuers, type IssuerAnswer, type IssuerQuestion } from '../../../modules/login/provider/asked-issuers.ts';
+import { askedIssuers, type IssuerAnswer, type IssuerQuestion } from '../../../modules/login/provider/providers.ts';
 import type { LoginMethod } from '../worker-protocol.ts';
 
 interface RemoteLogins extends LoginRecords {

@@ -2,6 +2,7 @@ import type { JWTVerifyGetKey } from 'jose';
 import type { Clock } from '../../../lib/clock.ts';
 import type { GuardedFetch } from '../../../lib/http/guarded-fetch.ts';
 import { LruMap } from '../../../lib/lru-map.ts';
+import type { ConfiguredBy } from '../../contract/agent-form.ts';
 import type { OwnIssuer } from '../../contract/own-issuer.ts';
 import { type DiscoveredMetadata, discover, discoverKeySource, type KeySource } from './discovery.ts';
 import { askForJson, FetchedIssuer, type IssuerSource } from './issuer-source.ts';
@@ -190,4 +191,55 @@ function knownOr<Value>(known: LruMap<string, Value>, issuer: string, make: () =
   const made = make();
   known.set(issuer, made);
   return made;
+}
+
+/** A question of one thread to the thread that has the data of issuers. */
+export interface IssuerQuestion {
+  readonly configuredBy: ConfiguredBy;
+  readonly kind: keyof IssuerSources;
+  readonly issuer: string;
+  readonly about: keyof IssuerSource<unknown>;
+}
+
+/** A problem keeps its kind and reason on the way, which errors lose. */
+export type IssuerAnswer =
+  | { readonly ok: true; readonly value: unknown }
+  | { readonly ok: false; readonly problem: Pick<LoginProblem, 'kind' | 'reason' | 'message'> };
+
+export async function answerAboutIssuer(
+  sources: Readonly<Record<ConfiguredBy, IssuerSources>>,
+  { configuredBy, kind, issuer, about }: IssuerQuestion,
+): Promise<IssuerAnswer> {
+  try {
+    return { ok: true, value: await sources[configuredBy][kind](issuer)[about]() };
+  } catch (error) {
+    if (!(error instanceof LoginProblem)) throw error;
+    const { kind: problemKind, reason, message } = error;
+    return { ok: false, problem: { kind: problemKind, reason, message } };
+  }
+}
+
+/** Issuers whose data another thread has. */
+export function askedIssuers(
+  configuredBy: ConfiguredBy,
+  ask: (question: IssuerQuestion) => Promise<IssuerAnswer>,
+): IssuerSources {
+  const source = (kind: keyof IssuerSources, issuer: string): IssuerSource<never> => {
+    const asked = async (about: keyof IssuerSource<unknown>): Promise<never> => {
+      const answer = await ask({ configuredBy, kind, issuer, about });
+      if (answer.ok) return answer.value as never;
+      const { kind: problemKind, reason, message } = answer.problem;
+      throw new LoginProblem(problemKind, reason, message);
+    };
+    return {
+      metadata: () => asked('metadata'),
+      keys: () => asked('keys'),
+      newerKeys: () => asked('newerKeys'),
+    };
+  };
+  return {
+    provider: (issuer) => source('provider', issuer),
+    tokenIssuer: (issuer) => source('tokenIssuer', issuer),
+    tenantIssuer: (endpoint) => source('tenantIssuer', endpoint),
+  };
 }

@@ -1,18 +1,20 @@
 import type { Delivery, DeliveryFilter, DeliveryState, LaneKey, PageQuery, PendingDelivery } from '../../store.ts';
-import { type Condition, pageStatement, whereSql } from '../page-statement.ts';
 import { readCounter } from '../records/record-rows.ts';
 import type { SealedEvent } from '../seal.ts';
 import {
+  type Condition,
   insertRows,
   integer,
   integerOrNull,
   type Program,
+  pageStatement,
   queryOne,
   type Row,
   type SqlValue,
   type Statement,
   statement,
   text,
+  whereSql,
 } from '../statement.ts';
 import { endOfSameAge } from './lane-rows.ts';
 

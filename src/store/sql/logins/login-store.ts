@@ -1,17 +1,303 @@
+import { rfc3339 } from '../../../lib/clock.ts';
+import type { JsonObject } from '../../../lib/json.ts';
 import type { Keyring } from '../../keyring.ts';
-import type { LoginChange, LoginListener, LoginSession, LoginStore, LoginUser, Secrets } from '../../store.ts';
+import type {
+  LoginActivity,
+  LoginChange,
+  LoginListener,
+  LoginSession,
+  LoginStore,
+  LoginUser,
+  NewLogin,
+  PageQuery,
+  Secrets,
+} from '../../store.ts';
 import { notifyListeners } from '../listeners.ts';
 import { openSecrets, parseObject, sealSecrets } from '../seal.ts';
 import type { SqlEngine } from '../sql-engine.ts';
-import type { TimeAt } from '../statement.ts';
-import type { LoginSessionRow, LoginUserRow } from './login-rows.ts';
+import {
+  type CallerTime,
+  clockShift,
+  insertRows,
+  integer,
+  type Program,
+  pageStatement,
+  queryForTuples,
+  queryOne,
+  type Row,
+  statement,
+  type TimeAt,
+  text,
+  textOrNull,
+} from '../statement.ts';
+import { endLogins, logLoginChanges } from './login-ends.ts';
+
+interface LoginUserRow {
+  readonly id: string;
+  readonly doc: string;
+}
+
+interface LoginSessionRow extends Omit<LoginSession, 'doc' | 'secrets'> {
+  readonly doc: string;
+  readonly secrets: string | null;
+}
+
+const SESSION_COLUMN_NAMES = [
+  'id',
+  'user_id',
+  'key_hash',
+  'edge_id',
+  'issuer',
+  'client_id',
+  'provider_session_id',
+  'last_active_ms',
+  'expires_at_ms',
+  'version',
+  'doc',
+  'secrets',
+];
+const SESSION_COLUMNS = SESSION_COLUMN_NAMES.join(', ');
+
+function userOf(row: Row): LoginUserRow {
+  return { id: text(row, 'id'), doc: text(row, 'doc') };
+}
+
+function sessionOf(row: Row): LoginSessionRow {
+  return {
+    id: text(row, 'id'),
+    userId: text(row, 'user_id'),
+    keyHash: text(row, 'key_hash'),
+    edgeId: text(row, 'edge_id'),
+    issuer: text(row, 'issuer'),
+    clientId: text(row, 'client_id'),
+    providerSessionId: textOrNull(row, 'provider_session_id'),
+    lastActiveMs: integer(row, 'last_active_ms'),
+    expiresAtMs: integer(row, 'expires_at_ms'),
+    version: integer(row, 'version'),
+    doc: text(row, 'doc'),
+    secrets: textOrNull(row, 'secrets'),
+  };
+}
+
+export function* getLoginUser(id: string): Program<LoginUserRow | null> {
+  const row = yield* queryOne('SELECT id, doc FROM app_users WHERE id = ?', [id]);
+  return row === null ? null : userOf(row);
+}
+
+export function* getLoginSession(id: string): Program<LoginSessionRow | null> {
+  const row = yield* queryOne(`SELECT ${SESSION_COLUMNS} FROM app_sessions WHERE id = ?`, [id]);
+  return row === null ? null : sessionOf(row);
+}
+
+export function* findLoginsByKey(keyHash: string): Program<LoginSessionRow[]> {
+  const rows = yield statement(`SELECT ${SESSION_COLUMNS} FROM app_sessions WHERE key_hash = ? ORDER BY id`, [keyHash]);
+  return rows.map(sessionOf);
+}
+
+export function* listLoginUsers(query: PageQuery): Program<LoginUserRow[]> {
+  const rows = yield pageStatement('SELECT id, doc FROM app_users', [], query);
+  return rows.map(userOf);
+}
+
+export function* listLoginSessions(query: PageQuery & { readonly nowMs: number }): Program<LoginSessionRow[]> {
+  const rows = yield pageStatement(
+    `SELECT ${SESSION_COLUMNS} FROM app_sessions`,
+    [{ sql: '(expires_at_ms = 0 OR expires_at_ms > ?)', param: query.nowMs }],
+    query,
+  );
+  return rows.map(sessionOf);
+}
+
+export function* listLoginEdgeIds(): Program<string[]> {
+  const rows = yield statement('SELECT DISTINCT edge_id FROM app_sessions ORDER BY edge_id');
+  return rows.map((row) => text(row, 'edge_id'));
+}
+
+interface NewLoginRow extends Omit<NewLogin, 'session'> {
+  readonly session: Omit<LoginSessionRow, 'userId' | 'version'>;
+}
+
+interface RecordedLogin {
+  readonly sessions: readonly LoginSessionRow[];
+  readonly changes: readonly LoginChange[];
+}
+
+const FIRST_VERSION = 1;
+
+export function* recordLogin({ session, previousKeyHash, replaces, ...user }: NewLoginRow): Program<RecordedLogin> {
+  const userId = yield* putUser(user);
+  const ended = previousKeyHash === null ? [] : yield* endReplaced(previousKeyHash, replaces);
+  const moved = previousKeyHash === null ? [] : yield* moveGrants(previousKeyHash, session.keyHash);
+  yield* insertRows(
+    'app_sessions',
+    [...SESSION_COLUMN_NAMES, 'refresh_claim_until_ms'],
+    [
+      [
+        session.id,
+        userId,
+        session.keyHash,
+        session.edgeId,
+        session.issuer,
+        session.clientId,
+        session.providerSessionId,
+        session.lastActiveMs,
+        session.expiresAtMs,
+        FIRST_VERSION,
+        session.doc,
+        session.secrets,
+        0,
+      ],
+    ],
+  );
+  const put = [...moved, session.id].map(
+    (sessionId): LoginChange => ({ op: 'put', sessionId, keyHash: session.keyHash }),
+  );
+  yield* logLoginChanges(put);
+  return { sessions: yield* findLoginsByKey(session.keyHash), changes: [...ended, ...put] };
+}
+
+/** Two first logins of one identity: because of the writers' lock, the second finds what the first has written. */
+function* putUser({
+  identity,
+  newUserId,
+  userDoc,
+}: Pick<NewLogin, 'identity' | 'newUserId' | 'userDoc'>): Program<string> {
+  const existing = yield* queryOne('SELECT id, doc FROM app_users WHERE identity = ?', [identity]);
+  if (existing === null) {
+    yield statement('INSERT INTO app_users (id, identity, doc) VALUES (?, ?, ?)', [
+      newUserId,
+      identity,
+      JSON.stringify(userDoc),
+    ]);
+    return newUserId;
+  }
+  const id = text(existing, 'id');
+  const doc = { ...userDoc, ...keptFields(userDoc, parseObject(text(existing, 'doc'))) };
+  yield statement('UPDATE app_users SET doc = ? WHERE id = ?', [JSON.stringify(doc), id]);
+  return id;
+}
+
+/** A login that asked for less must not erase what is known: an empty text keeps the known one. */
+function keptFields(doc: JsonObject, { created_at: createdAt, ...known }: JsonObject): JsonObject {
+  const texts = Object.entries(known).filter(([name]) => doc[name] === '');
+  return { ...Object.fromEntries(texts), ...(createdAt !== undefined && { created_at: createdAt }) };
+}
+
+function* endReplaced(previousKeyHash: string, replaces: readonly string[]): Program<readonly LoginChange[]> {
+  if (replaces.length === 0) return [];
+  const ids = replaces.map(() => '?').join(', ');
+  return yield* endLogins(`key_hash = ? AND id IN (${ids})`, [previousKeyHash, ...replaces]);
+}
+
+function* moveGrants(from: string, to: string): Program<string[]> {
+  if (from === to) return [];
+  const rows = yield statement('UPDATE app_sessions SET key_hash = ? WHERE key_hash = ? RETURNING id', [to, from]);
+  return rows.map((row) => text(row, 'id')).sort();
+}
+
+/**
+ * Activity is written late, by several processes, in any order: so only existing rows, and only forwards. The columns
+ * of `VALUES` have the same names in both engines, and PostgreSQL treats parameters there as text unless cast.
+ */
+const TOUCH_SESSIONS = `UPDATE app_sessions
+  SET last_active_ms = CAST(given.column2 AS bigint), expires_at_ms = CAST(given.column3 AS bigint)
+  FROM (VALUES %s) AS given
+  WHERE app_sessions.id = given.column1 AND app_sessions.last_active_ms <= CAST(given.column2 AS bigint)
+  RETURNING user_id, last_active_ms`;
+
+export function* touchLogins(activity: readonly LoginActivity[]): Program<void> {
+  // With two entries for one grant, a statement would apply either.
+  const newest = new Map<string, LoginActivity>();
+  for (const each of activity) {
+    if (each.lastActiveMs >= (newest.get(each.id)?.lastActiveMs ?? 0)) newest.set(each.id, each);
+  }
+  const touched = yield* queryForTuples(
+    TOUCH_SESSIONS,
+    [...newest.values()].map(({ id, lastActiveMs, expiresAtMs }) => [id, lastActiveMs, expiresAtMs]),
+  );
+  const activeMs = new Map<string, number>();
+  for (const row of touched) {
+    const userId = text(row, 'user_id');
+    activeMs.set(userId, Math.max(activeMs.get(userId) ?? 0, integer(row, 'last_active_ms')));
+  }
+  yield* touchUsers(activeMs);
+}
+
+function* touchUsers(activeMs: ReadonlyMap<string, number>): Program<void> {
+  const users = yield* queryForTuples(
+    'SELECT id, doc FROM app_users WHERE id IN (VALUES %s)',
+    [...activeMs.keys()].map((id) => [id]),
+  );
+  const moved = users.flatMap((row) => {
+    const [id, doc] = [text(row, 'id'), parseObject(text(row, 'doc'))];
+    const lastActive = rfc3339(activeMs.get(id) ?? 0);
+    const known = doc['last_active'];
+    // Texts of this form sort like the times that they represent.
+    if (typeof known === 'string' && known >= lastActive) return [];
+    return [[id, JSON.stringify({ ...doc, last_active: lastActive })]];
+  });
+  yield* queryForTuples(
+    'UPDATE app_users SET doc = given.column2 FROM (VALUES %s) AS given WHERE app_users.id = given.column1',
+    moved,
+  );
+}
+
+export function* claimLoginRefresh(id: string, time: CallerTime, untilMs: number): Program<boolean> {
+  const shiftMs = yield* clockShift(time);
+  const claimed = yield* queryOne(
+    'UPDATE app_sessions SET refresh_claim_until_ms = ? WHERE id = ? AND refresh_claim_until_ms <= ? RETURNING id',
+    [untilMs + shiftMs, id, time.nowMs + shiftMs],
+  );
+  return claimed !== null;
+}
+
+export function* releaseLoginRefresh(id: string): Program<void> {
+  yield statement('UPDATE app_sessions SET refresh_claim_until_ms = 0 WHERE id = ?', [id]);
+}
+
+interface LoginTokensRow {
+  readonly doc: string;
+  readonly secrets: string | null;
+  readonly user?: JsonObject;
+}
+
+interface ReplacedTokens {
+  readonly session: LoginSessionRow | null;
+  readonly changes: readonly LoginChange[];
+}
+
+export function* replaceLoginTokens(
+  id: string,
+  expectedVersion: number,
+  { doc, secrets, user }: LoginTokensRow,
+): Program<ReplacedTokens> {
+  const row = yield* queryOne(
+    `UPDATE app_sessions SET doc = ?, secrets = ?, version = version + 1, refresh_claim_until_ms = 0
+    WHERE id = ? AND version = ? RETURNING ${SESSION_COLUMNS}`,
+    [doc, secrets, id, expectedVersion],
+  );
+  if (row === null) return { session: null, changes: [] };
+  const session = sessionOf(row);
+  if (user !== undefined) yield* changeUser(session.userId, user);
+  const changes: readonly LoginChange[] = [{ op: 'put', sessionId: id, keyHash: session.keyHash }];
+  yield* logLoginChanges(changes);
+  return { session, changes };
+}
+
+function* changeUser(id: string, fields: JsonObject): Program<void> {
+  const row = yield* queryOne('SELECT doc FROM app_users WHERE id = ?', [id]);
+  // A grant is deleted with its user, so the user exists.
+  if (row === null) return;
+  const doc = { ...parseObject(text(row, 'doc')), ...fields };
+  yield statement('UPDATE app_users SET doc = ? WHERE id = ?', [JSON.stringify(doc), id]);
+}
 
 /** Names the table in the seal: a session's secrets open nowhere else. */
 export const LOGIN_SESSION_KIND = 'login_session';
 
 const PRUNED_PER_TRANSACTION = 1_000;
 
-export interface OpenedLoginStore {
+interface OpenedLoginStore {
   readonly store: LoginStore;
   /** Tells this process's listeners of changes that another write has made. */
   readonly announce: (changes: readonly LoginChange[]) => void;
@@ -55,13 +341,13 @@ export function createLoginStore(engine: SqlEngine, keyring: Keyring, timeAt: Ti
     findByKey: async (keyHash) => (await engine.readProven('findLoginsByKey', keyHash)).map(openSession),
     getUser: async (id) => {
       const row = await engine.read('getLoginUser', id);
-      return row === null ? null : userOf(row);
+      return row === null ? null : openUser(row);
     },
     getSession: async (id) => {
       const row = await engine.readProven('getLoginSession', id);
       return row === null ? null : openSession(row);
     },
-    listUsers: async (query) => (await engine.read('listLoginUsers', query)).map(userOf),
+    listUsers: async (query) => (await engine.read('listLoginUsers', query)).map(openUser),
     listSessions: async (query) => (await engine.read('listLoginSessions', query)).map(openSession),
     touch: async (activity) => {
       if (activity.length > 0) await engine.write('touchLogins', activity);
@@ -108,6 +394,6 @@ export function createLoginStore(engine: SqlEngine, keyring: Keyring, timeAt: Ti
   return { store, announce };
 }
 
-function userOf({ id, doc }: LoginUserRow): LoginUser {
+function openUser({ id, doc }: LoginUserRow): LoginUser {
   return { id, doc: parseObject(doc) };
 }

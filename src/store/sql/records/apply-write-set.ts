@@ -1,7 +1,7 @@
 import type { RecordKey } from '../../store.ts';
 import { followEventRecords, movesLanes } from '../deliveries/lane-rows.ts';
-import { changesDocuments, historyRows, readBefore } from '../history-rows.ts';
-import { endPeople } from '../identity-rows.ts';
+import { changesDocuments, historyRows, readBefore } from '../history-store.ts';
+import { endPeople } from '../identity-store.ts';
 import {
   type AppliedChange,
   type ApplyResult,

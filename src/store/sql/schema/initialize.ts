@@ -1,7 +1,6 @@
 import { createKsuidSource } from '../../../lib/text/ksuid.ts';
 import { storeErrors } from '../../errors.ts';
-import type { Keyring } from '../../keyring.ts';
-import { type KeySource, loadKeyring, sealKeyCheck, verifyKeyCheck } from '../../secret-key.ts';
+import { type Keyring, type KeySource, loadKeyring, sealKeyCheck, verifyKeyCheck } from '../../keyring.ts';
 import { adoptCommit, type CommitMark } from '../commit-rows.ts';
 import { integer, type Program, statement, text } from '../statement.ts';
 import { migrate, writeMeta } from './migrate.ts';

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { type ClientHttp2Session, connect, createServer, type ServerHttp2Stream } from 'node:http2';
 import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
-import { UNLIMITED_SESSION_MEMORY } from './shared-session.ts';
+import { UNLIMITED_SESSION_MEMORY } from './sessions.ts';
 
 const LIMIT = { maxSessionMemory: 1 };
 const RESETS = { streamResetBurst: 1e6, streamResetRate: 1e6 };

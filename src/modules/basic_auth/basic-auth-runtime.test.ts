@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { basicCredentials, hasBasicCredentials } from './basic-credentials.ts';
+import { basicCredentials, hasBasicCredentials } from './basic-auth-runtime.ts';
 
 const encoded = (text: string): string => `Basic ${Buffer.from(text).toString('base64')}`;
 
