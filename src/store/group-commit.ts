@@ -1,5 +1,15 @@
 import { storeErrors } from './errors.ts';
-import type { QueuedJob } from './sql/programs.ts';
+
+/** A program of the store by its name: see `programs`. */
+export interface Job {
+  readonly name: string;
+  readonly args: readonly unknown[];
+}
+
+/** A job waiting to be written. `epoch`: the history that it was decided on. */
+export interface QueuedJob extends Job {
+  readonly epoch: number;
+}
 
 export type JobOutcome =
   | { readonly ok: true; readonly value: unknown }

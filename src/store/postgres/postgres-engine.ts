@@ -1,5 +1,5 @@
 import { PosternError } from '../../lib/errors.ts';
-import { createGroupCommit, type JobOutcome } from '../group-commit.ts';
+import { createGroupCommit, type JobOutcome, type QueuedJob } from '../group-commit.ts';
 import type { History } from '../history.ts';
 import { type CommitMark, provePosition } from '../sql/commit-rows.ts';
 import {
@@ -7,7 +7,7 @@ import {
   type ProgramArgs,
   type ProgramName,
   type ProgramResult,
-  type QueuedJob,
+  type Programs,
   runJobs,
   startProgram,
 } from '../sql/programs.ts';
@@ -52,7 +52,7 @@ export const WRITE = `BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL idle_in_tr
 /** Every writer of every process takes this row first: writers are serialized, and what one has judged still holds. */
 export const LOCK_WRITERS = statement("SELECT value FROM counter WHERE name = 'revision' FOR UPDATE");
 
-export function createPostgresEngine(options: PostgresEngineOptions): SqlEngine {
+export function createPostgresEngine(options: PostgresEngineOptions): SqlEngine<Programs> {
   const { pool, urgentPool, watch, channel, history, monitor } = options;
   const group = createGroupCommit(history.guard((jobs) => monitor.watchingWrite(() => runGroup(jobs))));
   watch.onPolled(() => {

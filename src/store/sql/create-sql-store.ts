@@ -17,7 +17,9 @@ import { createHistoryStore } from './history-store.ts';
 import { createIdentityStore } from './identity-store.ts';
 import { notifyListeners, prepareFollowers, ToldTogether } from './listeners.ts';
 import { createLoginStore } from './logins/login-store.ts';
-import { createNodeStore, createPresenceStore } from './presence-store.ts';
+import { createNodeStore } from './node-store.ts';
+import { createPresenceStore } from './presence-store.ts';
+import type { Programs } from './programs.ts';
 import { IDEMPOTENCY_WINDOW_MS } from './records/record-rows.ts';
 import {
   type AppliedChange,
@@ -34,7 +36,7 @@ import type { SqlEngine } from './sql-engine.ts';
 import type { TimeAt } from './statement.ts';
 
 export interface SqlStoreOptions {
-  readonly engine: SqlEngine;
+  readonly engine: SqlEngine<Programs>;
   readonly keyring: Keyring;
   readonly accountId: string;
   readonly clock?: Clock | undefined;

@@ -12,6 +12,7 @@ import type {
 } from '../history-store.ts';
 import { KINDS_WITHOUT_HISTORY, PENDING_CHANGE } from '../own-records.ts';
 import type { RecordKey } from '../store.ts';
+import { readReleased } from './records/judge-references.ts';
 import { type Judged, readCounter, readRecords } from './records/record-rows.ts';
 import {
   keyText,
@@ -320,7 +321,20 @@ function documentOf(row: Row, when: 'before' | 'after'): SealedHistoryDocument |
 
 const REMOVED = 'the entry was removed from the history while it was read: try again';
 
-export function createHistoryStore(engine: SqlEngine, seals: RecentSeals): HistoryStore {
+/** What the history asks of the engine. */
+export const historyPrograms = {
+  listHistory,
+  readHistory,
+  readHistoryFollowing,
+  readHistoryItems,
+  readUnlinked,
+  linkHistory,
+  readAnchor,
+  pruneHistory,
+  readReleased,
+} as const;
+
+export function createHistoryStore(engine: SqlEngine<typeof historyPrograms>, seals: RecentSeals): HistoryStore {
   /** In slices. Throws if the entry is pruned meanwhile. */
   async function* pagesOf({
     revision,

@@ -298,8 +298,27 @@ export function artifactKey(model: string, idHash: string): RecordKey {
   return { kind: 'identity_artifact', id: `${model}/${idHash}` };
 }
 
+/** What the identity host asks of the engine. */
+export const identityPrograms = {
+  beginIdentitySession,
+  replaceIdentitySession,
+  putArtifact,
+  rememberDecision,
+  findArtifact,
+  findIdentitySession,
+  listArtifacts,
+  consumeArtifact,
+  removeArtifact,
+  removeGrant,
+  endIdentityApplication,
+  endIdentitySession,
+  hasDueLogouts,
+  claimIdentityLogouts,
+  settleIdentityLogouts,
+} as const;
+
 export function createIdentityStore(
-  engine: SqlEngine,
+  engine: SqlEngine<typeof identityPrograms>,
   keyring: Keyring,
   timeAt: TimeAt,
   announceLogins: (changes: readonly LoginChange[]) => void,

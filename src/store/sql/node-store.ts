@@ -5,11 +5,13 @@ import type {
   FeedPosition,
   Heartbeat,
   MoveOutcome,
+  NodeStore,
   StoredClaim,
   StoredNode,
   StoredSession,
 } from '../node-store.ts';
 import { parseObject } from './seal.ts';
+import type { SqlEngine } from './sql-engine.ts';
 import {
   type CallerTime,
   execute,
@@ -23,6 +25,7 @@ import {
   type Statement,
   statement,
   storeNowMs,
+  type TimeAt,
   text,
 } from './statement.ts';
 
@@ -316,4 +319,42 @@ export function* agreeOnFacts(nodeId: string, facts: Agreement, time: CallerTime
   yield* insertRows('node_agreements', ['name', 'value'], added);
   yield* execute('UPDATE nodes SET has_agreed = 1 WHERE id = ?', [nodeId]);
   return {};
+}
+
+/** What the directory of nodes asks of the engine. */
+export const nodePrograms = {
+  heartbeatNode,
+  renewNodeFor,
+  removeNode,
+  listNodes,
+  agreeOnFacts,
+  claimKey,
+  releaseClaims,
+  readClaim,
+  listClaimsOf,
+  putNodeSession,
+  readNodeSession,
+  moveNodeSession,
+  removeNodeSession,
+  listSessionsOf,
+} as const;
+
+export function createNodeStore(engine: SqlEngine<typeof nodePrograms>, timeAt: TimeAt): NodeStore {
+  return {
+    heartbeat: (node, leaseMs) => engine.writeUrgently('heartbeatNode', node, leaseMs, timeAt()),
+    renewFor: (nodeId, leaseMs) => engine.writeUrgently('renewNodeFor', nodeId, leaseMs, timeAt()),
+    leave: (nodeId) => engine.write('removeNode', nodeId),
+    list: () => engine.read('listNodes', timeAt()),
+    agree: (nodeId, facts) => engine.write('agreeOnFacts', nodeId, facts, timeAt()),
+    claim: (claim) => engine.write('claimKey', claim, timeAt()),
+    release: (owner, keys) => engine.write('releaseClaims', owner, keys),
+    getClaim: (key) => engine.read('readClaim', key),
+    claimsOf: (nodeId) => engine.read('listClaimsOf', nodeId),
+    putSession: (session, knownEpoch) => engine.write('putNodeSession', session, knownEpoch ?? null, timeAt()),
+    getSession: (id) => engine.read('readNodeSession', id),
+    moveSession: (id, fromEpoch, toNodeId, handedOverBy) =>
+      engine.write('moveNodeSession', { id, fromEpoch, toNodeId, handedOverBy: handedOverBy ?? null }, timeAt()),
+    removeSession: (id, nodeId) => engine.write('removeNodeSession', id, nodeId),
+    sessionsOf: (nodeId) => engine.read('listSessionsOf', nodeId),
+  };
 }

@@ -1,4 +1,3 @@
-import type { NodeStore } from '../node-store.ts';
 import type { Lease, LeaseKind, PageQuery, PresenceStore } from '../store.ts';
 import { parseObject } from './seal.ts';
 import type { SqlEngine } from './sql-engine.ts';
@@ -121,7 +120,18 @@ export function* listLeases(kind: LeaseKind, query: PageQuery, time: CallerTime)
   return rows.map(leaseOf);
 }
 
-export function createPresenceStore(engine: SqlEngine, timeAt: TimeAt): PresenceStore {
+/** What presence asks of the engine. */
+export const presencePrograms = {
+  putLeases,
+  renewLeases,
+  removeLeases,
+  removeLeasesByCredential,
+  removeLeasesOfOtherBoots,
+  getLease,
+  listLeases,
+} as const;
+
+export function createPresenceStore(engine: SqlEngine<typeof presencePrograms>, timeAt: TimeAt): PresenceStore {
   return {
     put: (leases) => engine.write('putLeases', leases.map(rowOf), timeAt()),
     renew: (bootId, expiresAtMs) => engine.write('renewLeases', bootId, expiresAtMs, timeAt()),
@@ -143,24 +153,4 @@ function rowOf(lease: Lease): LeaseRow {
 
 function openLease(row: LeaseRow): Lease {
   return { ...row, doc: parseObject(row.doc) };
-}
-
-export function createNodeStore(engine: SqlEngine, timeAt: TimeAt): NodeStore {
-  return {
-    heartbeat: (node, leaseMs) => engine.writeUrgently('heartbeatNode', node, leaseMs, timeAt()),
-    renewFor: (nodeId, leaseMs) => engine.writeUrgently('renewNodeFor', nodeId, leaseMs, timeAt()),
-    leave: (nodeId) => engine.write('removeNode', nodeId),
-    list: () => engine.read('listNodes', timeAt()),
-    agree: (nodeId, facts) => engine.write('agreeOnFacts', nodeId, facts, timeAt()),
-    claim: (claim) => engine.write('claimKey', claim, timeAt()),
-    release: (owner, keys) => engine.write('releaseClaims', owner, keys),
-    getClaim: (key) => engine.read('readClaim', key),
-    claimsOf: (nodeId) => engine.read('listClaimsOf', nodeId),
-    putSession: (session, knownEpoch) => engine.write('putNodeSession', session, knownEpoch ?? null, timeAt()),
-    getSession: (id) => engine.read('readNodeSession', id),
-    moveSession: (id, fromEpoch, toNodeId, handedOverBy) =>
-      engine.write('moveNodeSession', { id, fromEpoch, toNodeId, handedOverBy: handedOverBy ?? null }, timeAt()),
-    removeSession: (id, nodeId) => engine.write('removeNodeSession', id, nodeId),
-    sessionsOf: (nodeId) => engine.read('listSessionsOf', nodeId),
-  };
 }

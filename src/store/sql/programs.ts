@@ -1,3 +1,4 @@
+import type { Job } from '../group-commit.ts';
 import {
   addCommit,
   type CommitMark,
@@ -7,104 +8,14 @@ import {
   readCommit,
   type StorePosition,
 } from './commit-rows.ts';
-import { claimLanes, readDueLanes, renewLanes, settleLane, wakeLanes } from './deliveries/delivery-claims.ts';
-import { listReplayable, putDeliveries, replayDeliveries } from './deliveries/delivery-enqueue.ts';
-import { pruneDeliveries, pruneEventsAndLanes, readAgedParts } from './deliveries/delivery-prune.ts';
-import {
-  countEvents,
-  getDelivery,
-  getEvent,
-  listDeliveries,
-  listEvents,
-  listPendingTypes,
-  readDeliverySeq,
-} from './deliveries/delivery-rows.ts';
-import { readLedger } from './deliveries/lane-rows.ts';
-import {
-  linkHistory,
-  listHistory,
-  pruneHistory,
-  readAnchor,
-  readHistory,
-  readHistoryFollowing,
-  readHistoryItems,
-  readUnlinked,
-} from './history-store.ts';
-import {
-  beginIdentitySession,
-  claimIdentityLogouts,
-  consumeArtifact,
-  endIdentityApplication,
-  endIdentitySession,
-  findArtifact,
-  findIdentitySession,
-  hasDueLogouts,
-  listArtifacts,
-  pruneArtifacts,
-  pruneIdentityLogouts,
-  putArtifact,
-  rememberDecision,
-  removeArtifact,
-  removeGrant,
-  replaceIdentitySession,
-  settleIdentityLogouts,
-} from './identity-store.ts';
-import {
-  claimLoginOnce,
-  deleteLoginSession,
-  deleteLoginUser,
-  endLoginsByKey,
-  endLoginsByProvider,
-  endOrphanedLogins,
-  hasLoginChanges,
-  pruneLoginChanges,
-  pruneLoginClaims,
-  pruneLogins,
-  readLoginChangesSince,
-  readLoginSeq,
-} from './logins/login-ends.ts';
-import {
-  claimLoginRefresh,
-  findLoginsByKey,
-  getLoginSession,
-  getLoginUser,
-  listLoginEdgeIds,
-  listLoginSessions,
-  listLoginUsers,
-  recordLogin,
-  releaseLoginRefresh,
-  replaceLoginTokens,
-  touchLogins,
-} from './logins/login-store.ts';
-import {
-  agreeOnFacts,
-  claimKey,
-  heartbeatNode,
-  listClaimsOf,
-  listNodes,
-  listSessionsOf,
-  moveNodeSession,
-  pruneNodes,
-  putNodeSession,
-  readClaim,
-  readNodeSession,
-  releaseClaims,
-  removeNode,
-  removeNodeSession,
-  renewNodeFor,
-} from './node-store.ts';
-import {
-  getLease,
-  listLeases,
-  pruneLeases,
-  putLeases,
-  removeLeases,
-  removeLeasesByCredential,
-  removeLeasesOfOtherBoots,
-  renewLeases,
-} from './presence-store.ts';
+import { deliveryPrograms, eventPrograms } from './deliveries/delivery-store.ts';
+import { historyPrograms } from './history-store.ts';
+import { identityPrograms, pruneArtifacts, pruneIdentityLogouts } from './identity-store.ts';
+import { hasLoginChanges, pruneLoginChanges, pruneLoginClaims } from './logins/login-ends.ts';
+import { loginPrograms } from './logins/login-store.ts';
+import { nodePrograms, pruneNodes } from './node-store.ts';
+import { presencePrograms, pruneLeases } from './presence-store.ts';
 import { applyWriteSet, applyWriteSetAlone } from './records/apply-write-set.ts';
-import { readReleased } from './records/judge-references.ts';
 import {
   IDEMPOTENCY_WINDOW_MS,
   pruneChanges,
@@ -113,8 +24,9 @@ import {
   readRecordPage,
   readRevision,
 } from './records/record-rows.ts';
+import type { ResultOf } from './sql-engine.ts';
 import { type CallerTime, type Program, statement } from './statement.ts';
-import { recordEvents, WriteGroup } from './write-group.ts';
+import { WriteGroup } from './write-group.ts';
 
 function* prune(time: CallerTime, keepRevisions: number): Program<void> {
   const { nowMs } = time;
@@ -139,112 +51,23 @@ const programs = {
   readRecordPage,
   readIdempotency,
   prune,
-  listEvents,
-  getEvent,
-  countEvents,
-  putLeases,
-  renewLeases,
-  removeLeases,
-  removeLeasesByCredential,
-  removeLeasesOfOtherBoots,
-  getLease,
-  listLeases,
-  recordLogin,
-  findLoginsByKey,
-  getLoginUser,
-  getLoginSession,
-  listLoginUsers,
-  listLoginSessions,
-  listLoginEdgeIds,
-  touchLogins,
-  claimLoginOnce,
-  claimLoginRefresh,
-  releaseLoginRefresh,
-  replaceLoginTokens,
-  deleteLoginSession,
-  deleteLoginUser,
-  endLoginsByKey,
-  endLoginsByProvider,
-  endOrphanedLogins,
-  pruneLogins,
-  readLoginChangesSince,
-  readLoginSeq,
-  recordEvents,
-  putDeliveries,
-  getDelivery,
-  listDeliveries,
-  listPendingTypes,
-  readDeliverySeq,
-  listReplayable,
-  replayDeliveries,
-  readDueLanes,
-  claimLanes,
-  renewLanes,
-  wakeLanes,
-  settleLane,
-  readLedger,
-  readAgedParts,
-  pruneDeliveries,
-  pruneEventsAndLanes,
-  heartbeatNode,
-  renewNodeFor,
-  removeNode,
-  listNodes,
-  agreeOnFacts,
-  claimKey,
-  releaseClaims,
-  readClaim,
-  listClaimsOf,
-  putNodeSession,
-  readNodeSession,
-  moveNodeSession,
-  removeNodeSession,
-  listSessionsOf,
-  listHistory,
-  readHistory,
-  readHistoryFollowing,
-  readHistoryItems,
-  readUnlinked,
-  linkHistory,
-  readAnchor,
-  pruneHistory,
-  readReleased,
-  beginIdentitySession,
-  replaceIdentitySession,
-  putArtifact,
-  rememberDecision,
-  findArtifact,
-  findIdentitySession,
-  listArtifacts,
-  consumeArtifact,
-  removeArtifact,
-  removeGrant,
-  endIdentityApplication,
-  endIdentitySession,
-  hasDueLogouts,
-  claimIdentityLogouts,
-  settleIdentityLogouts,
+  ...eventPrograms,
+  ...presencePrograms,
+  ...loginPrograms,
+  ...deliveryPrograms,
+  ...nodePrograms,
+  ...historyPrograms,
+  ...identityPrograms,
 } as const;
 
-type Programs = typeof programs;
+export type Programs = typeof programs;
 export type ProgramName = keyof Programs;
 export type ProgramArgs<Name extends ProgramName> = Parameters<Programs[Name]>;
-export type ProgramResult<Name extends ProgramName> =
-  ReturnType<Programs[Name]> extends Program<infer Result> ? Result : never;
-
-export interface Job {
-  readonly name: ProgramName;
-  readonly args: readonly unknown[];
-}
-
-/** A job waiting to be written. `epoch`: the history that it was decided on. */
-export interface QueuedJob extends Job {
-  readonly epoch: number;
-}
+export type ProgramResult<Name extends ProgramName> = ResultOf<Programs[Name]>;
 
 export function startProgram({ name, args }: Job): Program<unknown> {
   // `SqlEngine` created the job and ties the arguments to the name.
-  const program = programs[name] as (...args: readonly unknown[]) => Program<unknown>;
+  const program = programs[name as ProgramName] as (...args: readonly unknown[]) => Program<unknown>;
   return program(...args);
 }
 

@@ -1,4 +1,4 @@
-import type { PageQuery } from '../store.ts';
+import type { PageQuery } from '../stored-record.ts';
 
 /** A value as both engines accept and return it. Integers beyond 2^53 never occur: only revisions and milliseconds. */
 export type SqlValue = string | number | null;

@@ -5,10 +5,10 @@ import { PosternError } from '../../lib/errors.ts';
 import { fromWire } from '../../lib/process/wire-error.ts';
 import { startProgramWorker } from '../../lib/program-files.ts';
 import { storeErrors } from '../errors.ts';
-import { createGroupCommit, type JobOutcome } from '../group-commit.ts';
+import { createGroupCommit, type JobOutcome, type QueuedJob } from '../group-commit.ts';
 import { History } from '../history.ts';
 import type { CommitMark } from '../sql/commit-rows.ts';
-import type { ProgramArgs, ProgramName, ProgramResult, QueuedJob } from '../sql/programs.ts';
+import type { ProgramArgs, ProgramName, ProgramResult, Programs } from '../sql/programs.ts';
 import type { ApplyResult } from '../sql/seal.ts';
 import type { SqlEngine } from '../sql/sql-engine.ts';
 import type { StoreSharing } from '../store.ts';
@@ -58,7 +58,7 @@ export function createSqliteEngine({
   isTakingOver,
   own,
   onClosed,
-}: SqliteEngineOptions): SqlEngine {
+}: SqliteEngineOptions): SqlEngine<Programs> {
   const headerFile = openSync(path, 'r');
   const writer = new WorkerThread({ path, access: 'write', maxPages, headerFile, reserveIn: dataDir });
   const reader = new WorkerThread({ path, access: 'read', maxPages: undefined, headerFile, reserveIn: null });

@@ -1,9 +1,8 @@
 import { deserialize, serialize } from 'node:v8';
 import { TimeSlice } from '../../lib/async/slices.ts';
 import { fromWire, type WireOutcome } from '../../lib/process/wire-error.ts';
-import type { JobOutcome } from '../group-commit.ts';
+import type { Job, JobOutcome } from '../group-commit.ts';
 import type { CommitMark } from '../sql/commit-rows.ts';
-import type { Job } from '../sql/programs.ts';
 import {
   type AppliedChange,
   type ApplyResult,

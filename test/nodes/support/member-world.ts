@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { NodeMembership } from '../../../src/nodes/membership/node-membership.ts';
 import type { NodeStore } from '../../../src/store/node-store.ts';
-import { createNodeStore } from '../../../src/store/sql/presence-store.ts';
+import { createNodeStore, type nodePrograms } from '../../../src/store/sql/node-store.ts';
 import { startProgram } from '../../../src/store/sql/programs.ts';
 import { migrate } from '../../../src/store/sql/schema/migrate.ts';
 import type { SqlEngine } from '../../../src/store/sql/sql-engine.ts';
@@ -17,7 +17,7 @@ function memoryStore(test: Cleanup, nowMs: () => number): NodeStore {
   connection.transaction('IMMEDIATE', () => connection.run(migrate({ dialect: 'sqlite' })));
   const run = async (name: Parameters<typeof startProgram>[0]['name'], ...args: readonly unknown[]) =>
     connection.transaction('IMMEDIATE', () => connection.run(startProgram({ name, args })));
-  const engine = { read: run, write: run, writeUrgently: run } as unknown as SqlEngine;
+  const engine = { read: run, write: run, writeUrgently: run } as unknown as SqlEngine<typeof nodePrograms>;
   return createNodeStore(engine, () => ({ nowMs: nowMs(), isDatabaseTime: false }));
 }
 

@@ -3,7 +3,22 @@ import { notifyListeners } from '../listeners.ts';
 import { openEvent, sealEvent } from '../seal.ts';
 import type { SqlEngine } from '../sql-engine.ts';
 import type { TimeAt } from '../statement.ts';
-import type { DeliveryRow, PendingRow } from './delivery-rows.ts';
+import { recordEvents } from '../write-group.ts';
+import { claimLanes, readDueLanes, renewLanes, settleLane, wakeLanes } from './delivery-claims.ts';
+import { listReplayable, putDeliveries, replayDeliveries } from './delivery-enqueue.ts';
+import { pruneDeliveries, pruneEventsAndLanes, readAgedParts } from './delivery-prune.ts';
+import {
+  countEvents,
+  type DeliveryRow,
+  getDelivery,
+  getEvent,
+  listDeliveries,
+  listEvents,
+  listPendingTypes,
+  type PendingRow,
+  readDeliverySeq,
+} from './delivery-rows.ts';
+import { readLedger } from './lane-rows.ts';
 
 const PER_TRANSACTION = 500;
 
@@ -13,7 +28,27 @@ interface OpenedDeliveryStore {
   readonly announce: () => void;
 }
 
-export function createDeliveryStore(engine: SqlEngine, timeAt: TimeAt): OpenedDeliveryStore {
+/** What deliveries ask of the engine. */
+export const deliveryPrograms = {
+  putDeliveries,
+  getDelivery,
+  listDeliveries,
+  listPendingTypes,
+  readDeliverySeq,
+  listReplayable,
+  replayDeliveries,
+  readDueLanes,
+  claimLanes,
+  renewLanes,
+  wakeLanes,
+  settleLane,
+  readLedger,
+  readAgedParts,
+  pruneDeliveries,
+  pruneEventsAndLanes,
+} as const;
+
+export function createDeliveryStore(engine: SqlEngine<typeof deliveryPrograms>, timeAt: TimeAt): OpenedDeliveryStore {
   const listeners = new Set<() => void>();
   const announce = (): void => notifyListeners(listeners, undefined);
 
@@ -108,7 +143,15 @@ function pendingOf(row: PendingRow): PendingDelivery {
   return { ...row, event: openEvent(row.event), attempts: JSON.parse(row.attempts) as DeliveryAttempt[] };
 }
 
-export function createEventStore(engine: SqlEngine, announceEnqueued: () => void): EventStore {
+/** What events ask of the engine. */
+export const eventPrograms = {
+  listEvents,
+  getEvent,
+  countEvents,
+  recordEvents,
+} as const;
+
+export function createEventStore(engine: SqlEngine<typeof eventPrograms>, announceEnqueued: () => void): EventStore {
   return {
     list: async (query) => (await engine.read('listEvents', query)).map(openEvent),
     get: async (id) => {

@@ -30,7 +30,19 @@ import {
   text,
   textOrNull,
 } from '../statement.ts';
-import { endLogins, logLoginChanges } from './login-ends.ts';
+import {
+  claimLoginOnce,
+  deleteLoginSession,
+  deleteLoginUser,
+  endLogins,
+  endLoginsByKey,
+  endLoginsByProvider,
+  endOrphanedLogins,
+  logLoginChanges,
+  pruneLogins,
+  readLoginChangesSince,
+  readLoginSeq,
+} from './login-ends.ts';
 
 interface LoginUserRow {
   readonly id: string;
@@ -303,7 +315,35 @@ interface OpenedLoginStore {
   readonly announce: (changes: readonly LoginChange[]) => void;
 }
 
-export function createLoginStore(engine: SqlEngine, keyring: Keyring, timeAt: TimeAt): OpenedLoginStore {
+/** What logins ask of the engine. */
+export const loginPrograms = {
+  recordLogin,
+  findLoginsByKey,
+  getLoginUser,
+  getLoginSession,
+  listLoginUsers,
+  listLoginSessions,
+  listLoginEdgeIds,
+  touchLogins,
+  claimLoginOnce,
+  claimLoginRefresh,
+  releaseLoginRefresh,
+  replaceLoginTokens,
+  deleteLoginSession,
+  deleteLoginUser,
+  endLoginsByKey,
+  endLoginsByProvider,
+  endOrphanedLogins,
+  pruneLogins,
+  readLoginChangesSince,
+  readLoginSeq,
+} as const;
+
+export function createLoginStore(
+  engine: SqlEngine<typeof loginPrograms>,
+  keyring: Keyring,
+  timeAt: TimeAt,
+): OpenedLoginStore {
   const listeners = new Set<LoginListener>();
 
   /**
