@@ -1,4 +1,6 @@
+import type { ParsedFlags } from '../../lib/flags.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
+import type { CommandContext } from '../command.ts';
 
 export interface Dropped {
   /** Where it was: `https_edges > app.example.com > routes > / > saml > idp_metadata`. */
@@ -62,4 +64,18 @@ export function isUnset(value: JsonValue | undefined): boolean {
   if (value === undefined || value === null || value === '') return true;
   if (Array.isArray(value)) return value.length === 0;
   return isJsonObject(value) && Object.values(value).every((each) => isUnset(each as JsonValue));
+}
+
+export interface ImportCall {
+  readonly file: string;
+  readonly flags: ParsedFlags['flags'];
+  readonly context: CommandContext;
+  readonly report: ImportReport;
+}
+
+export interface Imported {
+  readonly text: string;
+  /** Counts, for the last line of the report. */
+  readonly summary: string;
+  readonly secrets: readonly { readonly place: string; readonly reference: string }[];
 }

@@ -1,23 +1,8 @@
-import type { Flag, ParsedFlags } from '../../lib/flags.ts';
-import type { CommandContext } from '../command.ts';
+import type { Flag } from '../../lib/flags.ts';
 import { fileFlag, textFlag } from '../shared-flags.ts';
 import type { AgentFile } from './agent-file.ts';
-import type { ImportReport } from './import-report.ts';
+import type { ImportCall, Imported, ImportReport } from './import-report.ts';
 import { readInput } from './read-input.ts';
-
-export interface ImportCall {
-  readonly file: string;
-  readonly flags: ParsedFlags['flags'];
-  readonly context: CommandContext;
-  readonly report: ImportReport;
-}
-
-export interface Imported {
-  readonly text: string;
-  /** Counts, for the last line of the report. */
-  readonly summary: string;
-  readonly secrets: readonly { readonly place: string; readonly reference: string }[];
-}
 
 export interface Source {
   readonly about: string;

@@ -2,8 +2,7 @@ import type { InstallationDocuments } from '../../configuration-file/installed-o
 import { validateConfiguration } from '../../configuration-file/read-configuration.ts';
 import { writeConfigurationFile } from '../../configuration-file/write-configuration-file.ts';
 import { withParts } from '../../lib/load-part.ts';
-import type { ImportReport } from './import-report.ts';
-import type { Imported } from './sources.ts';
+import type { Imported, ImportReport } from './import-report.ts';
 
 /** Documents as a configuration file. What the file cannot have, and what "postern validate" rejects, is reported. */
 export async function writtenConfiguration(
