@@ -31,8 +31,17 @@ export function filesIn(...patterns: string[]): readonly string[] {
 
 /** The product's own files, without tests. */
 export function productFiles(): readonly SourceFile[] {
-  return filesIn('src/**/*.ts')
-    .filter((path) => !path.endsWith('.test.ts'))
+  return sourcesIn('src/**/*.ts');
+}
+
+/** Those of the console, without tests. */
+export function consoleFiles(): readonly SourceFile[] {
+  return sourcesIn('console/src/**/*.{ts,tsx}');
+}
+
+function sourcesIn(pattern: string): readonly SourceFile[] {
+  return filesIn(pattern)
+    .filter((path) => !/\.test\.tsx?$/.test(path))
     .map((path) => {
       const text = readFileSync(join(projectRoot, path), 'utf8');
       return { path, text, imports: importsIn(path, text) };
