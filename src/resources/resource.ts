@@ -1,7 +1,7 @@
 import type { Static, TNull, TObject, TProperties, TSchema } from 'typebox';
 import Type from 'typebox';
 import type { PersonalMail } from '../identity/contracts.ts';
-import type { JsonObject, JsonValue } from '../lib/json.ts';
+import type { JsonObject } from '../lib/json.ts';
 import type { FieldProblem } from '../lib/schema/field-problem.ts';
 import type { ModuleSettings } from '../modules/module-settings.ts';
 import type { RecordReader } from '../replica/record-table.ts';
@@ -280,8 +280,6 @@ export const describedFields = {
 
 /** Every page about the API says once that times are in RFC 3339, in UTC. */
 export const timestamp = (description: string): TSchema => Type.String({ format: 'date-time', description });
-
-type StoredConfig = Readonly<Record<string, JsonValue>>;
 
 /** Existing clients read it without checking that it exists. */
 export const ownerId: TNull = Type.Null({ description: 'Always null: resources have no owner.' });

@@ -7,7 +7,7 @@ const DNS_NAME = 0x82;
 const IP_ADDRESS = 0x87;
 
 /** Host names and addresses in a subject alternative name (RFC 5280 §4.2.1.6). */
-export function alternativeNames(value: Buffer): {
+function alternativeNames(value: Buffer): {
   readonly dnsNames: readonly string[];
   readonly ips: readonly string[];
 } {
@@ -251,7 +251,7 @@ const FIELDS: ReadonlyMap<string, keyof NameFields> = new Map([
 const STRING = { utf8: 0x0c, numeric: 0x12, printable: 0x13, teletex: 0x14, ia5: 0x16, universal: 0x1c, bmp: 0x1e };
 
 /** The first value of each field. */
-export function nameFields(name: Buffer): NameFields {
+function nameFields(name: Buffer): NameFields {
   const found: { -readonly [Field in keyof NameFields]?: string } = {};
   const parts = new DerCursor(name).read(DER.sequence).inside();
   while (!parts.isAtEnd) {

@@ -35,8 +35,6 @@ export interface BackupTrailer {
   readonly sha256: string;
 }
 
-type RowLine = readonly [table: string, ...values: SqlValue[]];
-
 /** The schema of the rows in a backup. */
 export function backupSchema({ schema_version: version }: Pick<BackupHeader, 'schema_version'>): Schema {
   const known = schemaAfter(migrations);

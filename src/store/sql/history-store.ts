@@ -44,12 +44,12 @@ interface SealedHistoryDocument {
   readonly secrets: string | null;
 }
 
-interface SealedHistoryItem extends RecordKey {
+export interface SealedHistoryItem extends RecordKey {
   readonly before: SealedHistoryDocument | null;
   readonly after: SealedHistoryDocument | null;
 }
 
-interface SealedHistoryEntry {
+export interface SealedHistoryEntry {
   readonly revision: number;
   readonly atMs: number;
   readonly author: string;
@@ -60,7 +60,7 @@ interface SealedHistoryEntry {
   readonly items: readonly SealedHistoryItem[];
 }
 
-interface HistorySummaryRow extends Omit<SealedHistoryEntry, 'items'> {
+export interface HistorySummaryRow extends Omit<SealedHistoryEntry, 'items'> {
   readonly keys: readonly (RecordKey & { readonly op: 'created' | 'updated' | 'deleted' })[];
 }
 
@@ -141,7 +141,7 @@ export function historyRows(
   return { entry: [revision, nowMs, note.author, note.authorId, note.message, null, items.length], items };
 }
 
-export function* listHistory(query: HistoryQuery): Program<HistorySummaryRow[]> {
+function* listHistory(query: HistoryQuery): Program<HistorySummaryRow[]> {
   const conditions: string[] = [];
   const params: SqlValue[] = [];
   const when = (sql: string, param: SqlValue | undefined | null): void => {
@@ -171,13 +171,13 @@ export function* listHistory(query: HistoryQuery): Program<HistorySummaryRow[]> 
   return found;
 }
 
-export function* readHistory(revision: number): Program<SealedHistoryEntry | null> {
+function* readHistory(revision: number): Program<SealedHistoryEntry | null> {
   const row = yield* queryOne(`SELECT ${ENTRY} FROM history WHERE revision = ?`, [revision]);
   return row === null ? null : { ...headOf(row), items: yield* readHistoryItems(revision, 0) };
 }
 
 /** A page of the items of an entry, from this position on. */
-export function* readHistoryItems(revision: number, position: number): Program<SealedHistoryItem[]> {
+function* readHistoryItems(revision: number, position: number): Program<SealedHistoryItem[]> {
   const items = yield statement(
     `SELECT ${HISTORY_ITEM_COLUMNS.join(', ')} FROM history_items
       WHERE revision = ? AND position >= ? ORDER BY position LIMIT ?`,
@@ -186,7 +186,7 @@ export function* readHistoryItems(revision: number, position: number): Program<S
   return items.map(itemOf);
 }
 
-export function* readHistoryFollowing(revision: number, limit: number): Program<SealedHistoryEntry[]> {
+function* readHistoryFollowing(revision: number, limit: number): Program<SealedHistoryEntry[]> {
   const rows = yield statement(`SELECT ${ENTRY} FROM history WHERE revision >= ? ORDER BY revision LIMIT ?`, [
     revision,
     limit,
@@ -194,13 +194,13 @@ export function* readHistoryFollowing(revision: number, limit: number): Program<
   return yield* startsOf(rows);
 }
 
-interface UnlinkedRows {
+export interface UnlinkedRows {
   /** Chain of the entry before; null: there is none, and no anchor. */
   readonly previous: string | null;
   readonly entries: readonly SealedHistoryEntry[];
 }
 
-export function* readUnlinked(limit: number): Program<UnlinkedRows> {
+function* readUnlinked(limit: number): Program<UnlinkedRows> {
   const linked = yield* readCounter('history_linked');
   const rows = yield statement(`SELECT ${ENTRY} FROM history WHERE revision > ? ORDER BY revision LIMIT ?`, [
     linked,
@@ -219,7 +219,7 @@ export function* readUnlinked(limit: number): Program<UnlinkedRows> {
 const LINK = `UPDATE history SET chain = given.column2 FROM (VALUES %s) AS given
   WHERE history.revision = CAST(given.column1 AS bigint) AND history.chain IS NULL`;
 
-export function* linkHistory(links: readonly HistoryLink[]): Program<void> {
+function* linkHistory(links: readonly HistoryLink[]): Program<void> {
   yield* executeForTuples(
     LINK,
     links.map(({ revision, chain }) => [revision, chain]),
@@ -228,7 +228,7 @@ export function* linkHistory(links: readonly HistoryLink[]): Program<void> {
   yield* execute("UPDATE counter SET value = ? WHERE name = 'history_linked' AND value < ?", [last, last]);
 }
 
-export function* readAnchor(): Program<HistoryAnchor | null> {
+function* readAnchor(): Program<HistoryAnchor | null> {
   const row = yield* queryOne('SELECT revision, chain FROM history_anchor');
   return row === null ? null : { revision: integer(row, 'revision'), chain: text(row, 'chain') };
 }
@@ -237,7 +237,7 @@ export function* readAnchor(): Program<HistoryAnchor | null> {
  * The oldest ones without a gap: a clock that was set back must not break the links. In batches: nothing else can write
  * meanwhile.
  */
-export function* pruneHistory(beforeMs: number, keep: number): Program<number> {
+function* pruneHistory(beforeMs: number, keep: number): Program<number> {
   const excess = yield* queryOne('SELECT revision FROM history ORDER BY revision DESC LIMIT 1 OFFSET ?', [keep]);
   const newestExcess = excess === null ? 0 : integer(excess, 'revision');
   const oldest = yield statement('SELECT revision, at_ms, chain FROM history ORDER BY revision LIMIT 200', []);

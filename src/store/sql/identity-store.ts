@@ -42,7 +42,7 @@ export interface ArtifactRow {
   readonly expiresAtMs: number;
 }
 
-interface FoundArtifactRow {
+export interface FoundArtifactRow {
   readonly model: string;
   readonly idHash: string;
   readonly payload: string;
@@ -77,14 +77,14 @@ function foundOf(row: Row): FoundArtifactRow {
   };
 }
 
-export function* beginIdentitySession(session: ArtifactRow, person: RecordKey): Program<boolean> {
+function* beginIdentitySession(session: ArtifactRow, person: RecordKey): Program<boolean> {
   const row = yield* queryOne('SELECT doc FROM records WHERE kind = ? AND id = ?', [person.kind, person.id]);
   if (row === null || parseObject(text(row, 'doc'))['active'] === false) return false;
   yield* insertArtifact(session);
   return true;
 }
 
-export function* replaceIdentitySession(session: ArtifactRow): Program<boolean> {
+function* replaceIdentitySession(session: ArtifactRow): Program<boolean> {
   const moved = yield* queryOne(
     `UPDATE identity_artifacts SET id_hash = ?, payload = ?, expires_at_ms = ?
       WHERE model = ? AND session_uid = ? AND account_id = ? RETURNING id_hash`,
@@ -94,7 +94,7 @@ export function* replaceIdentitySession(session: ArtifactRow): Program<boolean> 
 }
 
 /** Stored without its session, so that it does not end with it. */
-export function* rememberDecision(decision: ArtifactRow): Program<boolean> {
+function* rememberDecision(decision: ArtifactRow): Program<boolean> {
   const session = yield* sessionOf(decision);
   if (session === null || text(session, 'account_id') !== decision.accountId) return false;
   yield* insertArtifact({ ...decision, sessionUid: null });
@@ -108,7 +108,7 @@ function sessionOf({ sessionUid }: ArtifactRow): Program<Row | null> {
   ]);
 }
 
-export function* putArtifact(artifact: ArtifactRow): Program<boolean> {
+function* putArtifact(artifact: ArtifactRow): Program<boolean> {
   const { model, grantHash } = artifact;
   const needed =
     model === GRANT_MODEL
@@ -145,23 +145,23 @@ function* insertArtifact(row: ArtifactRow): Program<void> {
   );
 }
 
-export function* findArtifact(model: string, idHash: string): Program<FoundArtifactRow | null> {
+function* findArtifact(model: string, idHash: string): Program<FoundArtifactRow | null> {
   const row = yield* queryOne(`${FOUND} WHERE model = ? AND id_hash = ?`, [model, idHash]);
   return row === null ? null : foundOf(row);
 }
 
-export function* findIdentitySession(sessionUid: string): Program<FoundArtifactRow | null> {
+function* findIdentitySession(sessionUid: string): Program<FoundArtifactRow | null> {
   const row = yield* queryOne(`${FOUND} WHERE session_uid = ? AND model = ?`, [sessionUid, SESSION_MODEL]);
   return row === null ? null : foundOf(row);
 }
 
-export function* listArtifacts(model: string, accountId: string): Program<FoundArtifactRow[]> {
+function* listArtifacts(model: string, accountId: string): Program<FoundArtifactRow[]> {
   const rows = yield statement(`${FOUND} WHERE account_id = ? AND model = ? ORDER BY id_hash`, [accountId, model]);
   return rows.map(foundOf);
 }
 
 /** One compare-and-set: of two requests with one code, one gets tokens. */
-export function* consumeArtifact(model: string, idHash: string, nowMs: number): Program<boolean> {
+function* consumeArtifact(model: string, idHash: string, nowMs: number): Program<boolean> {
   const consumed = yield* queryOne(
     'UPDATE identity_artifacts SET consumed_at_ms = ? WHERE model = ? AND id_hash = ? AND consumed_at_ms = 0 RETURNING model',
     [nowMs, model, idHash],
@@ -169,7 +169,7 @@ export function* consumeArtifact(model: string, idHash: string, nowMs: number): 
   return consumed !== null;
 }
 
-export function* removeArtifact(model: string, idHash: string): Program<void> {
+function* removeArtifact(model: string, idHash: string): Program<void> {
   yield statement('DELETE FROM identity_artifacts WHERE model = ? AND id_hash = ?', [model, idHash]);
 }
 
@@ -196,19 +196,19 @@ export function* endPeople(people: readonly EndedPerson[], nowMs: number): Progr
   return changes;
 }
 
-interface EndedSession {
+export interface EndedSession {
   readonly isEnded: boolean;
   readonly changes: readonly LoginChange[];
 }
 
-export function* endIdentitySession(session: EndedIdentitySession, nowMs: number): Program<EndedSession> {
+function* endIdentitySession(session: EndedIdentitySession, nowMs: number): Program<EndedSession> {
   const { issuer, sessionUid, providerSessionId } = session;
   const ended = yield* endArtifacts('session_uid = ?', [sessionUid], nowMs);
   const changes = yield* endLogins('provider_session_id = ? AND issuer = ?', [providerSessionId, issuer]);
   return { isEnded: ended.some((row) => text(row, 'model') === SESSION_MODEL), changes };
 }
 
-interface EndedApplicationRow extends EndedApplication {
+export interface EndedApplicationRow extends EndedApplication {
   readonly grant: { readonly grantId: string; readonly grantHash: string } | null;
   /** The session as it was read; it is changed only if it is still the same. */
   readonly seenPayload: string;
@@ -216,10 +216,7 @@ interface EndedApplicationRow extends EndedApplication {
 }
 
 /** Null: the session has changed since it was read, and nothing was done. */
-export function* endIdentityApplication(
-  ended: EndedApplicationRow,
-  nowMs: number,
-): Program<readonly LoginChange[] | null> {
+function* endIdentityApplication(ended: EndedApplicationRow, nowMs: number): Program<readonly LoginChange[] | null> {
   const { issuer, sessionUid, providerSessionId, clientId, grant, seenPayload, payload } = ended;
   const changed = yield* queryOne(
     'UPDATE identity_artifacts SET payload = ? WHERE session_uid = ? AND model = ? AND payload = ? RETURNING id_hash',
@@ -235,7 +232,7 @@ export function* endIdentityApplication(
 }
 
 /** A grant with everything that depends on it. */
-export function* removeGrant(grantId: string, grantHash: string, nowMs: number): Program<void> {
+function* removeGrant(grantId: string, grantHash: string, nowMs: number): Program<void> {
   yield statement('DELETE FROM identity_artifacts WHERE grant_id = ?', [grantId]);
   yield* endArtifacts('model = ? AND id_hash = ?', [GRANT_MODEL, grantHash], nowMs);
 }
@@ -259,14 +256,14 @@ function* endArtifacts(where: string, params: readonly string[], nowMs: number):
   return ended;
 }
 
-export function* hasDueLogouts(nowMs: number): Program<boolean> {
+function* hasDueLogouts(nowMs: number): Program<boolean> {
   return (
     (yield* queryOne('SELECT id FROM identity_logouts WHERE due_at_ms <= ? ORDER BY due_at_ms LIMIT 1', [nowMs])) !==
     null
   );
 }
 
-export function* claimIdentityLogouts(nowMs: number, retryAtMs: number): Program<DueLogout[]> {
+function* claimIdentityLogouts(nowMs: number, retryAtMs: number): Program<DueLogout[]> {
   const rows = yield statement(
     `SELECT id, client_id, account_id, provider_session_id, attempts FROM identity_logouts
       WHERE due_at_ms <= ? ORDER BY due_at_ms LIMIT ?`,
@@ -285,7 +282,7 @@ export function* claimIdentityLogouts(nowMs: number, retryAtMs: number): Program
   }));
 }
 
-export function* settleIdentityLogouts(ids: readonly string[]): Program<void> {
+function* settleIdentityLogouts(ids: readonly string[]): Program<void> {
   for (const id of ids) yield statement('DELETE FROM identity_logouts WHERE id = ?', [id]);
 }
 

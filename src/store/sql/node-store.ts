@@ -29,7 +29,7 @@ import {
   text,
 } from './statement.ts';
 
-interface BeatingNode {
+export interface BeatingNode {
   readonly id: string;
   readonly status: StoredNode['status'];
   readonly startedAtMs: number;
@@ -48,7 +48,7 @@ const POSITION = `(SELECT value FROM counter WHERE name = 'revision') AS revisio
  * One statement judges the old lease and extends it, under the row's lock: a claim that found the lease ended has
  * committed before, and no later one can. Everything goes to the database in one round trip: it may be far away.
  */
-export function* heartbeatNode(node: BeatingNode, leaseMs: number, time: CallerTime): Program<Heartbeat> {
+function* heartbeatNode(node: BeatingNode, leaseMs: number, time: CallerTime): Program<Heartbeat> {
   const now = nowExpression(time);
   const upsert = statement(
     `INSERT INTO nodes (id, status, started_at_ms, last_seen_at_ms, lease_before_ms, unbroken_since_ms,
@@ -67,7 +67,7 @@ export function* heartbeatNode(node: BeatingNode, leaseMs: number, time: CallerT
   return { nowMs, nodes: nodes.map(nodeOf), hadLapsed, position: positionOf(row) };
 }
 
-export function* renewNodeFor(id: string, leaseMs: number, time: CallerTime): Program<Heartbeat> {
+function* renewNodeFor(id: string, leaseMs: number, time: CallerTime): Program<Heartbeat> {
   const now = nowExpression(time);
   const update = statement(
     `UPDATE nodes SET lease_before_ms = lease_ends_at_ms, last_seen_at_ms = ${now}, lease_ends_at_ms = ${now} + ?
@@ -84,7 +84,7 @@ export function* renewNodeFor(id: string, leaseMs: number, time: CallerTime): Pr
   return { nowMs, nodes, hadLapsed: renewed === undefined, position: positionOf(at) };
 }
 
-export function* listNodes(time: CallerTime): Program<Pick<Heartbeat, 'nowMs' | 'nodes'>> {
+function* listNodes(time: CallerTime): Program<Pick<Heartbeat, 'nowMs' | 'nodes'>> {
   const nowMs = yield* storeNowMs(time);
   return { nowMs, nodes: (yield nodesAt(nowExpression(time))).map(nodeOf) };
 }
@@ -112,7 +112,7 @@ function nodeOf(row: Row): StoredNode {
 }
 
 /** A node that left is not listed as lost. */
-export function* removeNode(id: string): Program<void> {
+function* removeNode(id: string): Program<void> {
   yield* execute('DELETE FROM nodes WHERE id = ?', [id]);
   yield* removeOwned(id);
 }
@@ -183,7 +183,7 @@ function claimOf(row: Row): StoredClaim {
 }
 
 /** All claims and moves hold the writers' lock. The time is read first, so a lease seems longer, never shorter. */
-export function* claimKey(claim: Omit<StoredClaim, 'epoch'>, time: CallerTime): Program<ClaimOutcome> {
+function* claimKey(claim: Omit<StoredClaim, 'epoch'>, time: CallerTime): Program<ClaimOutcome> {
   const { key, sessionId, credentialId, nodeId } = claim;
   const nowMs = yield* storeNowMs(time);
   if ((yield* leaseLeftMs(nodeId, nowMs)) <= 0) return { ok: false, holder: null, leaseLeftMs: 0 };
@@ -203,12 +203,12 @@ export function* claimKey(claim: Omit<StoredClaim, 'epoch'>, time: CallerTime): 
   return { ok: true, epoch };
 }
 
-export function* readClaim(key: ClaimKey): Program<StoredClaim | null> {
+function* readClaim(key: ClaimKey): Program<StoredClaim | null> {
   const row = yield* queryOne(`SELECT ${CLAIM_COLUMNS} FROM node_claims WHERE key = ?`, [key]);
   return row === null ? null : claimOf(row);
 }
 
-export function* releaseClaims(
+function* releaseClaims(
   { sessionId, nodeId }: Pick<StoredClaim, 'sessionId' | 'nodeId'>,
   keys: readonly ClaimKey[],
 ): Program<void> {
@@ -218,7 +218,7 @@ export function* releaseClaims(
   );
 }
 
-export function* listClaimsOf(nodeId: string): Program<StoredClaim[]> {
+function* listClaimsOf(nodeId: string): Program<StoredClaim[]> {
   const rows = yield statement(`SELECT ${CLAIM_COLUMNS} FROM node_claims WHERE node_id = ? ORDER BY key`, [nodeId]);
   return rows.map(claimOf);
 }
@@ -235,17 +235,17 @@ function sessionOf(row: Row): StoredSession {
   };
 }
 
-export function* readNodeSession(id: string): Program<StoredSession | null> {
+function* readNodeSession(id: string): Program<StoredSession | null> {
   const row = yield* queryOne(`SELECT ${SESSION_COLUMNS} FROM node_sessions WHERE id = ?`, [id]);
   return row === null ? null : sessionOf(row);
 }
 
-export function* listSessionsOf(nodeId: string): Program<StoredSession[]> {
+function* listSessionsOf(nodeId: string): Program<StoredSession[]> {
   const rows = yield statement(`SELECT ${SESSION_COLUMNS} FROM node_sessions WHERE node_id = ? ORDER BY id`, [nodeId]);
   return rows.map(sessionOf);
 }
 
-export function* putNodeSession(
+function* putNodeSession(
   { id, nodeId, credentialId, doc }: Omit<StoredSession, 'epoch'>,
   knownEpoch: number | null,
   time: CallerTime,
@@ -264,7 +264,7 @@ export function* putNodeSession(
   return { epoch: found.epoch };
 }
 
-export function* moveNodeSession(
+function* moveNodeSession(
   { id, fromEpoch, toNodeId, handedOverBy }: SessionMove,
   time: CallerTime,
 ): Program<MoveOutcome> {
@@ -285,14 +285,14 @@ export function* moveNodeSession(
   return { ok: true, session: { ...found, nodeId: toNodeId, epoch } };
 }
 
-interface SessionMove {
+export interface SessionMove {
   readonly id: string;
   readonly fromEpoch: number;
   readonly toNodeId: string;
   readonly handedOverBy: string | null;
 }
 
-export function* removeNodeSession(id: string, nodeId: string): Program<void> {
+function* removeNodeSession(id: string, nodeId: string): Program<void> {
   const removed = yield* queryOne('DELETE FROM node_sessions WHERE id = ? AND node_id = ? RETURNING id', [id, nodeId]);
   if (removed !== null) yield* execute('DELETE FROM node_claims WHERE session_id = ?', [id]);
 }
@@ -303,7 +303,7 @@ type Agreement = Readonly<Record<string, string>>;
  * Compares with what the other nodes agreed on. Without other nodes the values of this one replace it. Under the
  * writers' lock: of two nodes that start together, one is first.
  */
-export function* agreeOnFacts(nodeId: string, facts: Agreement, time: CallerTime): Program<Agreement> {
+function* agreeOnFacts(nodeId: string, facts: Agreement, time: CallerTime): Program<Agreement> {
   const count = statement(
     `SELECT count(*) AS others FROM nodes WHERE id <> ? AND has_agreed = 1 AND lease_ends_at_ms > ${nowExpression(time)}`,
     [nodeId],

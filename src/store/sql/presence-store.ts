@@ -17,11 +17,11 @@ import {
   textOrNull,
 } from './statement.ts';
 
-interface LeaseRow extends Omit<Lease, 'doc'> {
+export interface LeaseRow extends Omit<Lease, 'doc'> {
   readonly doc: string;
 }
 
-interface LeaseKey {
+export interface LeaseKey {
   readonly kind: LeaseKind;
   readonly id: string;
 }
@@ -40,7 +40,7 @@ function leaseOf(row: Row): LeaseRow {
   };
 }
 
-export function* putLeases(leases: readonly LeaseRow[], time: CallerTime): Program<void> {
+function* putLeases(leases: readonly LeaseRow[], time: CallerTime): Program<void> {
   const shiftMs = yield* clockShift(time);
   // PostgreSQL rejects an upsert that affects one row twice; the last one counts.
   const distinct = new Map(leases.map((lease) => [`${lease.kind}\0${lease.id}`, lease]));
@@ -61,19 +61,19 @@ export function* putLeases(leases: readonly LeaseRow[], time: CallerTime): Progr
   );
 }
 
-export function* renewLeases(bootId: string, expiresAtMs: number, time: CallerTime): Program<void> {
+function* renewLeases(bootId: string, expiresAtMs: number, time: CallerTime): Program<void> {
   const shiftMs = yield* clockShift(time);
   yield statement('UPDATE leases SET expires_at_ms = ? WHERE boot_id = ?', [expiresAtMs + shiftMs, bootId]);
 }
 
-export function* removeLeases(keys: readonly LeaseKey[]): Program<void> {
+function* removeLeases(keys: readonly LeaseKey[]): Program<void> {
   yield* queryForTuples(
     'DELETE FROM leases WHERE (kind, id) IN (VALUES %s)',
     keys.map(({ kind, id }) => [kind, id]),
   );
 }
 
-export function* removeLeasesByCredential(credentialId: string): Program<string[]> {
+function* removeLeasesByCredential(credentialId: string): Program<string[]> {
   const rows = yield statement(
     `WITH RECURSIVE gone (kind, id) AS (
       SELECT kind, id FROM leases WHERE kind = 'tunnel_session' AND credential_id = ?
@@ -89,7 +89,7 @@ export function* removeLeasesByCredential(credentialId: string): Program<string[
     .sort();
 }
 
-export function* removeLeasesOfOtherBoots(bootId: string): Program<void> {
+function* removeLeasesOfOtherBoots(bootId: string): Program<void> {
   yield statement('DELETE FROM leases WHERE boot_id <> ?', [bootId]);
 }
 
@@ -98,7 +98,7 @@ export function* pruneLeases(time: CallerTime): Program<void> {
   yield statement('DELETE FROM leases WHERE expires_at_ms <= ?', [time.nowMs + shiftMs]);
 }
 
-export function* getLease(kind: LeaseKind, id: string, time: CallerTime): Program<LeaseRow | null> {
+function* getLease(kind: LeaseKind, id: string, time: CallerTime): Program<LeaseRow | null> {
   const nowMs = time.nowMs + (yield* clockShift(time));
   const row = yield* queryOne(
     `SELECT ${LEASE_COLUMNS.join(', ')} FROM leases WHERE kind = ? AND id = ? AND expires_at_ms > ?`,
@@ -107,7 +107,7 @@ export function* getLease(kind: LeaseKind, id: string, time: CallerTime): Progra
   return row === null ? null : leaseOf(row);
 }
 
-export function* listLeases(kind: LeaseKind, query: PageQuery, time: CallerTime): Program<LeaseRow[]> {
+function* listLeases(kind: LeaseKind, query: PageQuery, time: CallerTime): Program<LeaseRow[]> {
   const nowMs = time.nowMs + (yield* clockShift(time));
   const rows = yield pageStatement(
     `SELECT ${LEASE_COLUMNS.join(', ')} FROM leases`,

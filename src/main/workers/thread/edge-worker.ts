@@ -54,7 +54,7 @@ import { remoteLogins, SentInBatches } from './remote-logins.ts';
 import { WorkerTunnels } from './worker-tunnels.ts';
 
 /** Questions that the main thread asks a worker, which itself asks nobody. */
-export class OwnQuestions implements OtherNodes {
+class OwnQuestions implements OtherNodes {
   readonly ownName: string;
   readonly #answers = new Map<string, (question: JsonObject) => JsonObject | Promise<JsonObject>>();
 

@@ -44,12 +44,12 @@ import {
   readLoginSeq,
 } from './login-ends.ts';
 
-interface LoginUserRow {
+export interface LoginUserRow {
   readonly id: string;
   readonly doc: string;
 }
 
-interface LoginSessionRow extends Omit<LoginSession, 'doc' | 'secrets'> {
+export interface LoginSessionRow extends Omit<LoginSession, 'doc' | 'secrets'> {
   readonly doc: string;
   readonly secrets: string | null;
 }
@@ -91,27 +91,27 @@ function sessionOf(row: Row): LoginSessionRow {
   };
 }
 
-export function* getLoginUser(id: string): Program<LoginUserRow | null> {
+function* getLoginUser(id: string): Program<LoginUserRow | null> {
   const row = yield* queryOne('SELECT id, doc FROM app_users WHERE id = ?', [id]);
   return row === null ? null : userOf(row);
 }
 
-export function* getLoginSession(id: string): Program<LoginSessionRow | null> {
+function* getLoginSession(id: string): Program<LoginSessionRow | null> {
   const row = yield* queryOne(`SELECT ${SESSION_COLUMNS} FROM app_sessions WHERE id = ?`, [id]);
   return row === null ? null : sessionOf(row);
 }
 
-export function* findLoginsByKey(keyHash: string): Program<LoginSessionRow[]> {
+function* findLoginsByKey(keyHash: string): Program<LoginSessionRow[]> {
   const rows = yield statement(`SELECT ${SESSION_COLUMNS} FROM app_sessions WHERE key_hash = ? ORDER BY id`, [keyHash]);
   return rows.map(sessionOf);
 }
 
-export function* listLoginUsers(query: PageQuery): Program<LoginUserRow[]> {
+function* listLoginUsers(query: PageQuery): Program<LoginUserRow[]> {
   const rows = yield pageStatement('SELECT id, doc FROM app_users', [], query);
   return rows.map(userOf);
 }
 
-export function* listLoginSessions(query: PageQuery & { readonly nowMs: number }): Program<LoginSessionRow[]> {
+function* listLoginSessions(query: PageQuery & { readonly nowMs: number }): Program<LoginSessionRow[]> {
   const rows = yield pageStatement(
     `SELECT ${SESSION_COLUMNS} FROM app_sessions`,
     [{ sql: '(expires_at_ms = 0 OR expires_at_ms > ?)', param: query.nowMs }],
@@ -120,23 +120,23 @@ export function* listLoginSessions(query: PageQuery & { readonly nowMs: number }
   return rows.map(sessionOf);
 }
 
-export function* listLoginEdgeIds(): Program<string[]> {
+function* listLoginEdgeIds(): Program<string[]> {
   const rows = yield statement('SELECT DISTINCT edge_id FROM app_sessions ORDER BY edge_id');
   return rows.map((row) => text(row, 'edge_id'));
 }
 
-interface NewLoginRow extends Omit<NewLogin, 'session'> {
+export interface NewLoginRow extends Omit<NewLogin, 'session'> {
   readonly session: Omit<LoginSessionRow, 'userId' | 'version'>;
 }
 
-interface RecordedLogin {
+export interface RecordedLogin {
   readonly sessions: readonly LoginSessionRow[];
   readonly changes: readonly LoginChange[];
 }
 
 const FIRST_VERSION = 1;
 
-export function* recordLogin({ session, previousKeyHash, replaces, ...user }: NewLoginRow): Program<RecordedLogin> {
+function* recordLogin({ session, previousKeyHash, replaces, ...user }: NewLoginRow): Program<RecordedLogin> {
   const userId = yield* putUser(user);
   const ended = previousKeyHash === null ? [] : yield* endReplaced(previousKeyHash, replaces);
   const moved = previousKeyHash === null ? [] : yield* moveGrants(previousKeyHash, session.keyHash);
@@ -217,7 +217,7 @@ const TOUCH_SESSIONS = `UPDATE app_sessions
   WHERE app_sessions.id = given.column1 AND app_sessions.last_active_ms <= CAST(given.column2 AS bigint)
   RETURNING user_id, last_active_ms`;
 
-export function* touchLogins(activity: readonly LoginActivity[]): Program<void> {
+function* touchLogins(activity: readonly LoginActivity[]): Program<void> {
   // With two entries for one grant, a statement would apply either.
   const newest = new Map<string, LoginActivity>();
   for (const each of activity) {
@@ -254,7 +254,7 @@ function* touchUsers(activeMs: ReadonlyMap<string, number>): Program<void> {
   );
 }
 
-export function* claimLoginRefresh(id: string, time: CallerTime, untilMs: number): Program<boolean> {
+function* claimLoginRefresh(id: string, time: CallerTime, untilMs: number): Program<boolean> {
   const shiftMs = yield* clockShift(time);
   const claimed = yield* queryOne(
     'UPDATE app_sessions SET refresh_claim_until_ms = ? WHERE id = ? AND refresh_claim_until_ms <= ? RETURNING id',
@@ -263,22 +263,22 @@ export function* claimLoginRefresh(id: string, time: CallerTime, untilMs: number
   return claimed !== null;
 }
 
-export function* releaseLoginRefresh(id: string): Program<void> {
+function* releaseLoginRefresh(id: string): Program<void> {
   yield statement('UPDATE app_sessions SET refresh_claim_until_ms = 0 WHERE id = ?', [id]);
 }
 
-interface LoginTokensRow {
+export interface LoginTokensRow {
   readonly doc: string;
   readonly secrets: string | null;
   readonly user?: JsonObject;
 }
 
-interface ReplacedTokens {
+export interface ReplacedTokens {
   readonly session: LoginSessionRow | null;
   readonly changes: readonly LoginChange[];
 }
 
-export function* replaceLoginTokens(
+function* replaceLoginTokens(
   id: string,
   expectedVersion: number,
   { doc, secrets, user }: LoginTokensRow,
