@@ -7,8 +7,11 @@ import { join } from 'node:path';
 import { after, suite, test } from 'node:test';
 import { rootCertificates } from 'node:tls';
 import { BasicConstraintsExtension, X509Certificate as LibraryCertificate } from '@peculiar/x509';
+import { issue } from '../../../test/edge/tls/test-authority.ts';
 import { tempDir } from '../../../test/support/temp-dir.ts';
-import { certificatesIn, describeCertificate } from './describe-certificate.ts';
+import { element } from '../../../test/support/test-crl.ts';
+import { DerProblem } from './der-cursor.ts';
+import { certificatesIn, countElements, describeCertificate } from './describe-certificate.ts';
 
 const directory = await tempDir({ after });
 
@@ -95,5 +98,49 @@ suite('description of a certificate', () => {
     assert.throws(() => certificatesIn(many.repeat(3)), { message: /^it has more than 10000 names/ });
     const usage = `extendedKeyUsage=${Array.from({ length: 10_000 }, (_, at) => `1.2.3.${at}`).join(',')}`;
     assert.throws(() => certificatesIn(made('/CN=x', { extensions: usage })), { message: /^it has more than/ });
+  });
+});
+
+test('TLS connections work after a certificate was read', async () => {
+  const { certificatePem } = await issue({ commonName: 'x', dnsNames: ['x'], usages: ['server'] });
+  const program = `
+    const { X509Certificate } = await import('node:crypto');
+    const { legacyCertificate } = await import(${JSON.stringify(import.meta.resolve('./describe-certificate.ts'))});
+    console.log(legacyCertificate(new X509Certificate(process.env.PEM)).subject.CN);
+    const { connect } = await import('node:tls');
+    connect({ host: '127.0.0.1', port: 1 }).on('error', ({ code }) => console.log(code));
+  `;
+  const output = execFileSync(process.execPath, ['--input-type=module', '-e', program], {
+    env: { ...process.env, PEM: certificatePem },
+    encoding: 'utf8',
+  });
+  assert.equal(output, 'x\nECONNREFUSED\n');
+});
+
+suite('number of DER elements', () => {
+  const NULL = Buffer.from([0x05, 0x00]);
+
+  test('counts every depth, and what octet strings contain', () => {
+    const inner = element(0x30, Buffer.concat([NULL, NULL]));
+    const whole = element(0x30, Buffer.concat([element(0x04, inner), inner, element(0x04, Buffer.from('text'))]));
+    assert.equal(countElements(whole, 100), 9);
+    assert.equal(countElements(whole, 5), 6, 'stops above the limit');
+  });
+
+  test('takes an octet string as it is when it contains something else', () => {
+    const octets = element(0x04, Buffer.from([0x30, 0x02, 0x05, 0x04]));
+    // The NULL is behind the octet string, which cannot hide it.
+    assert.equal(countElements(element(0x30, Buffer.concat([octets, NULL, NULL])), 100), 5);
+  });
+
+  test('rejects what is not DER', () => {
+    assert.throws(() => countElements(Buffer.from([0x30, 0x80, 0x00, 0x00]), 100), DerProblem);
+    assert.throws(() => countElements(Buffer.from([0x30, 0x02, 0x05]), 100), DerProblem);
+  });
+
+  test('needs no stack for nested elements', () => {
+    let nested: Buffer = NULL;
+    for (let depth = 0; depth < 8000; depth += 1) nested = element(0x30, nested);
+    assert.equal(countElements(nested, 100_000), 8001);
   });
 });
