@@ -4,7 +4,7 @@ import { isMainThread } from 'node:worker_threads';
 /** Loaded into a server with `--import`. Each connection to the socket gets the turns since the one before. */
 export interface Turns {
   readonly longestMs: number;
-  /** Of all turns that did something. */
+  /** Sum of all turns that did something. */
   readonly totalMs: number;
 }
 
