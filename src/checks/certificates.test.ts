@@ -43,7 +43,7 @@ suite('the check of uploaded certificates', () => {
 
 const NOW_MS = Date.parse('2026-11-10T12:00:00Z');
 
-function saidOfOfManagedCertificates(certificate: Partial<CheckedManagedCertificate>): string {
+function saidOfManaged(certificate: Partial<CheckedManagedCertificate>): string {
   const facts = {
     nowMs: NOW_MS,
     managed_certificates: [
@@ -68,19 +68,19 @@ const UNANSWERED = { error_code: null, msg: null, retries_at: null };
 suite('the check of managed certificates', () => {
   test('reports an expired certificate as a problem at once, also while its ACME server does not answer', () => {
     for (const job of [UNANSWERED, null]) {
-      const said = saidOfOfManagedCertificates({ not_after: '2026-11-10T11:59:00Z', provisioning_job: job });
+      const said = saidOfManaged({ not_after: '2026-11-10T11:59:00Z', provisioning_job: job });
       assert.match(said, /^problem: app.example.com has no certificate that clients trust.* expired on 2026-11-10/);
     }
   });
 
   test('waits for the first one with a hint, until an attempt has failed', () => {
     assert.match(
-      saidOfOfManagedCertificates({ provisioning_job: UNANSWERED }),
+      saidOfManaged({ provisioning_job: UNANSWERED }),
       /^hint: app.example.com waits for its first certificate/,
     );
     const failed = { error_code: 'ERR_X', msg: 'the name does not resolve', retries_at: '2026-11-10T13:00:00Z' };
     assert.match(
-      saidOfOfManagedCertificates({ status: 'failed', provisioning_job: failed }),
+      saidOfManaged({ status: 'failed', provisioning_job: failed }),
       /^problem: .*does not resolve \(ERR_X\)/,
     );
   });
