@@ -38,6 +38,18 @@ test('leaves half of the places to others, however many tasks one visitor has', 
   assert.ok(arrive(VISITOR));
 });
 
+test('serves another visitor in the next turn, however many tasks one has waiting', async () => {
+  const budget = new TurnBudget();
+  const order: string[] = [];
+  while (budget.take(VISITOR)) order.push('now');
+  for (let at = 0; at < 5_000; at += 1) budget.later(() => order.push('own'), VISITOR);
+  for (const name of ['first', 'second']) budget.later(() => order.push(name), OTHER);
+  budget.later(() => order.push('proxied'), undefined);
+  await nextTurn();
+  assert.deepEqual(order.slice(50, 56), ['own', 'first', 'proxied', 'own', 'second', 'own']);
+  assert.ok(order.length <= 100);
+});
+
 test('spreads a burst over turns, in order, and gives every turn a new budget', async () => {
   const budget = new TurnBudget();
   const done: number[] = [];

@@ -1,5 +1,6 @@
 import { performance } from 'node:perf_hooks';
-import { SharedPlaces } from '../../lib/net/shared-places.ts';
+import { Rotation } from '../../lib/async/rotation.ts';
+import { ownerOf, SharedPlaces } from '../../lib/net/shared-places.ts';
 
 /** About 5 ms of work, and at most twice as much in one turn. */
 const TASKS_PER_TURN = 50;
@@ -14,13 +15,14 @@ interface Waiting {
 /**
  * Spreads bursts over turns of the event loop. One HTTP/2 connection can deliver 250 requests in one read, and hundreds
  * of connections in one turn: everything else on the loop (the API, heartbeats of agents) would wait for all of them.
- * The places of those that wait are shared among the addresses of visitors: a hundred connections of one fill all.
+ * The places of those that wait are shared among the addresses of visitors: a hundred connections of one fill all. So
+ * are the turns, or everybody would wait behind the thousands of one.
  */
 export class TurnBudget {
   #left = 0;
   /** The turn in which the budget was last renewed. */
   #turn = -1;
-  readonly #waiting: Waiting[] = [];
+  readonly #waiting = new Rotation<Waiting>();
   readonly #places = new SharedPlaces(MAX_WAITING);
   #isScheduled = false;
 
@@ -32,7 +34,7 @@ export class TurnBudget {
   /** Whether a task may run now, even if only to be rejected; otherwise it has to use `later`. */
   take(address: string | undefined): boolean {
     if (this.isFullFor(address)) return true;
-    if (this.#waiting.length > 0 || (this.#left === 0 && !this.#renew())) return false;
+    if (this.#waiting.size > 0 || (this.#left === 0 && !this.#renew())) return false;
     this.#left -= 1;
     return true;
   }
@@ -46,9 +48,10 @@ export class TurnBudget {
     else this.later(task, address);
   }
 
-  /** In order of arrival. */
+  /** Addresses get their turns in rotation, each for its tasks in order of arrival. */
   later(task: () => void, address: string | undefined): void {
-    this.#waiting.push({ task, place: this.#places.enter(address) });
+    const owner = address === undefined ? undefined : ownerOf(address);
+    this.#waiting.add({ task, place: this.#places.enter(address) }, owner);
     this.#schedule();
   }
 
@@ -72,11 +75,20 @@ export class TurnBudget {
 
   #runWaiting(): void {
     this.#isScheduled = false;
-    const tasks = this.#waiting.splice(0, TASKS_PER_TURN);
+    const tasks = this.#nextTasks();
     this.#left = 0;
-    if (this.#waiting.length > 0) this.#schedule();
+    if (this.#waiting.size > 0) this.#schedule();
     // First, so that they do not count as waiting when they look whether they are rejected.
     for (const { place } of tasks) this.#places.leave(place);
     for (const { task } of tasks) task();
+  }
+  #nextTasks(): readonly Waiting[] {
+    const tasks: Waiting[] = [];
+    while (tasks.length < TASKS_PER_TURN) {
+      const next = this.#waiting.take();
+      if (next === undefined) break;
+      tasks.push(next);
+    }
+    return tasks;
   }
 }

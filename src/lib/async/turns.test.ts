@@ -35,6 +35,18 @@ test('runs so many tasks at once, and the others in their order, also after one 
   assert.deepEqual(begun, [1, 2, 3, 4]);
 });
 
+test('gives the next turn to another owner, however many tasks of one wait', async () => {
+  const turns = new Turns(2);
+  const done: string[] = [];
+  const run = (owner: string): Promise<unknown> =>
+    turns.run(async () => void done.push(await turn().then(() => owner)), owner);
+  const all = Array.from({ length: 33 }, () => run('guesser'));
+  all.push(run('other'), run('third'), run('other'));
+  await Promise.all(all);
+  assert.deepEqual(done.slice(0, 7), ['guesser', 'guesser', 'other', 'third', 'guesser', 'other', 'guesser']);
+  assert.equal(done.length, 36);
+});
+
 test('none may wait where none is said to, and any number otherwise', async () => {
   const [alone, open] = [new Turns(1, 0), new Turns(1)];
   const { promise, resolve } = Promise.withResolvers<void>();

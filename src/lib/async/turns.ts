@@ -1,8 +1,13 @@
-/** Runs a bounded number of tasks at once. The others wait for their turn, in the order in which they came. */
+import { Rotation } from './rotation.ts';
+
+/**
+ * Runs a bounded number of tasks at once. The others wait for their turn: those of several owners in rotation, and
+ * those without an owner in the order in which they came.
+ */
 export class Turns {
   readonly #max: number;
   readonly #maxWaiting: number;
-  readonly #waiting: (() => void)[] = [];
+  readonly #waiting = new Rotation<() => void>();
   #running = 0;
 
   constructor(max: number, maxWaiting = Number.POSITIVE_INFINITY) {
@@ -12,17 +17,17 @@ export class Turns {
 
   /** As many tasks wait as may: the caller rejects another one. */
   get isFull(): boolean {
-    return this.#running >= this.#max && this.#waiting.length >= this.#maxWaiting;
+    return this.#running >= this.#max && this.#waiting.size >= this.#maxWaiting;
   }
 
-  async run<Result>(task: () => Promise<Result>): Promise<Result> {
-    if (this.#running >= this.#max) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+  async run<Result>(task: () => Promise<Result>, owner?: string): Promise<Result> {
+    if (this.#running >= this.#max) await new Promise<void>((resolve) => this.#waiting.add(resolve, owner));
     else this.#running += 1;
     try {
       return await task();
     } finally {
       // The turn passes to the next task, so no new one can take it.
-      const next = this.#waiting.shift();
+      const next = this.#waiting.take(owner);
       if (next === undefined) this.#running -= 1;
       else next();
     }

@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 import { Turns } from '../../lib/async/turns.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { LruMap } from '../../lib/lru-map.ts';
-import { SharedPlaces } from '../../lib/net/shared-places.ts';
+import { ownerOf, SharedPlaces } from '../../lib/net/shared-places.ts';
 import { type AttemptLimits, LoginAttempts, type TooManyAttempts, widestNetworkOf } from './flow/login-attempts.ts';
 
 /** 32 MiB and about 60 ms per guess: docs/internals/decisions/0085-passwords-of-sites.md says why not more. */
@@ -59,7 +59,7 @@ function base64(bytes: Buffer): string {
 
 /** Hashes computed at once: the thread pool has four threads, which names and files need too. */
 const MAX_RUNNING = 2;
-/** At 60 ms each, the last one waits two seconds. */
+/** At 60 ms each, the last one waits two seconds, and the first one of another address for two hashes. */
 const MAX_WAITING = 64;
 /** Digests of headers that were right: 1 MB. Only right ones are here, so guesses evict nothing. */
 const MAX_KNOWN = 10_000;
@@ -80,7 +80,7 @@ export type PasswordVerdict = 'right' | 'wrong' | 'busy' | TooManyAttempts;
 /**
  * Compares passwords with their hashes, for all threads of the server. A password that was right before costs nothing
  * and no budget can keep it out. Any other is counted against the address and the user name before it is hashed, and
- * the number of hashes in progress is bounded, and shared among addresses.
+ * the number of hashes in progress is bounded, and shared among addresses, which get their turns in rotation.
  */
 export class PasswordChecks {
   readonly #attempts: LoginAttempts;
@@ -109,7 +109,7 @@ export class PasswordChecks {
     }
     const place = this.#places.enter(clientAddress);
     const checking = this.#turns
-      .run(() => isPasswordOf(claim.password, claim.hash))
+      .run(() => isPasswordOf(claim.password, claim.hash), ownerOf(clientAddress))
       .then((isRight): PasswordVerdict => {
         if (isRight) {
           attempt.succeeded();

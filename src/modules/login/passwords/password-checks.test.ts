@@ -90,3 +90,15 @@ test('an address takes half of the comparisons in progress, and another one is n
   assert.equal(await send('the right one', '192.0.2.9'), 'right');
   assert.equal((await guesses).filter((each) => each === 'wrong').length, 33);
 });
+
+test('an address that fills its share does not keep another one waiting for a turn', async () => {
+  const { send } = checksWith(0, 0);
+  const done: string[] = [];
+  const guess = async (password: string, address: string): Promise<void> => {
+    await send(password, address);
+    done.push(address);
+  };
+  const guesses = Array.from({ length: 33 }, (_, at) => guess(`guess ${at}`, '192.0.2.1'));
+  await Promise.all([...guesses, guess('guess of another', '192.0.2.9')]);
+  assert.ok(done.indexOf('192.0.2.9') <= 2, done.join());
+});
