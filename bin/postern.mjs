@@ -17,7 +17,7 @@ const REPLACED = '2';
 
 const self = fileURLToPath(import.meta.url);
 const root = path.resolve(path.dirname(self), '..');
-const SOURCE = path.join(root, 'src', 'main', 'cli.ts');
+const SOURCE = path.join(root, 'src', 'app', 'main', 'cli.ts');
 
 const mark = process.env[LAUNCHED_MARK];
 // Programs started later must not believe that they were launched from here.
@@ -42,14 +42,14 @@ function runHere() {
     // The listener alone would keep a finished command alive.
     process.channel.unref();
   }
-  // As src/lib/process/tune-runtime.ts, which says why. Compiled code is cached for one set of flags: if only some commands
+  // As src/kit/process/tune-runtime.ts, which says why. Compiled code is cached for one set of flags: if only some commands
   // had these, they would reject each other's.
   v8.setFlagsFromString('--no-allocation-site-pretenuring');
   v8.setFlagsFromString('--memory-reducer-delay-ms=60000');
   keepCompiledCode();
   // A checkout runs the source; the published package contains JavaScript, since Node does not strip types inside
   // node_modules.
-  const program = isCheckout() ? SOURCE : path.join(root, 'dist', 'main', 'cli.js');
+  const program = isCheckout() ? SOURCE : path.join(root, 'dist', 'app', 'main', 'cli.js');
   import(pathToFileURL(program).href)
     .then((cli) => cli.main())
     .catch((error) => {

@@ -25,12 +25,12 @@ const COMPRESSED = new Set(['.js', '.css', '.html', '.svg', '.json']);
 
 /** Sources of the server that the page shares. Types leave nothing in the bundle. */
 const SHARED = [
-  'src/publish/*.ts',
-  'src/lib/json.ts',
-  'src/lib/net/host-name.ts',
-  'src/lib/schema/body-fields.ts',
-  'src/lib/text/time.ts',
-  'src/resources/guest_links/link-expiry.ts',
+  'src/client/publish/*.ts',
+  'src/kit/json.ts',
+  'src/kit/net/host-name.ts',
+  'src/kit/schema/body-fields.ts',
+  'src/kit/text/time.ts',
+  'src/control/resources/guest_links/link-expiry.ts',
 ];
 
 interface Metafile {

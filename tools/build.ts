@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
-import { cpSync, existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { cpSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { bundlePackage } from './binary/bundle.ts';
 import { bundledLicenses } from './binary/bundled-licenses.ts';
@@ -14,8 +14,8 @@ import { pruneDeclarations } from './prune-declarations.ts';
  */
 const root = fileURLToPath(new URL('..', import.meta.url));
 const output = join(root, 'dist');
-/** What other programs import: they also get type declarations. */
-const LIBRARIES = ['client/index', 'agent/index'];
+/** What other programs import, by its place in the package: they also get type declarations. */
+const LIBRARIES = { 'client/index': 'client/index', 'agent/index': 'tunnel/agent/index' };
 const PROJECT_FILE = join(root, 'node_modules', '.postern-build.json');
 
 // Executables of `npm run build:binary` stay.
@@ -41,19 +41,23 @@ writeFileSync(
       types: ['node'],
     },
     include: [],
-    files: LIBRARIES.map((path) => join(root, 'src', `${path}.ts`)),
+    files: Object.values(LIBRARIES).map((path) => join(root, 'src', `${path}.ts`)),
   }),
 );
 const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
-const bundled = bundlePackage(['main/cli', ...LIBRARIES], output);
+const bundled = bundlePackage({ 'app/main/cli': 'app/main/cli', ...LIBRARIES }, output);
 writeFileSync(join(output, 'LICENSES.txt'), bundledLicenses(bundled));
 const { status } = spawnSync(process.execPath, [compiler, '--project', PROJECT_FILE], { cwd: root, stdio: 'inherit' });
 rmSync(PROJECT_FILE);
 if (status !== 0) process.exit(status ?? 1);
 for (const asset of programAssets()) cpSync(join(root, 'src', asset), join(output, asset));
 buildConsoleIfStale();
+for (const [place, path] of Object.entries(LIBRARIES).filter(([place, path]) => place !== path)) {
+  mkdirSync(dirname(join(output, place)), { recursive: true });
+  writeFileSync(join(output, `${place}.d.ts`), `export * from '../${path}.js';\n`);
+}
 pruneDeclarations(
   output,
-  LIBRARIES.map((path) => `${path}.d.ts`),
+  Object.keys(LIBRARIES).map((place) => `${place}.d.ts`),
 );
 console.log('built dist/ and console/dist/');

@@ -126,7 +126,7 @@ function loginInProgress() {
 
 /** The files that the agent library consists of. */
 function copyAgent(): void {
-  const files = new Set(['src/agent/index.ts']);
+  const files = new Set(['src/tunnel/agent/index.ts']);
   for (const path of files) {
     const text = readFileSync(join(ROOT, path), 'utf8');
     for (const [, target = ''] of text.matchAll(/from '(\.[^']+)'/g)) files.add(normalize(join(dirname(path), target)));

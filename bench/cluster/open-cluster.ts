@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { TunnelSpec } from '../../src/agent/index.ts';
+import type { TunnelSpec } from '../../src/tunnel/agent/index.ts';
 import type { ClusterNode } from '../../test/support/cluster/cluster-node.ts';
 import { Cluster } from '../../test/support/cluster.ts';
 import { type Program, startProgram } from '../support/start-program.ts';

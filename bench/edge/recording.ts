@@ -1,10 +1,10 @@
 import { getHeapStatistics } from 'node:v8';
-import type { Exchange } from '../../src/edge/exchange/exchange.ts';
-import { recordedRequest } from '../../src/edge/reports/record-request.ts';
-import { createDenseIds } from '../../src/lib/text/ksuid.ts';
-import { RequestHistory } from '../../src/telemetry/requests/request-history.ts';
-import type { SpanQueue } from '../../src/tracing/span-queue.ts';
-import { Tracing } from '../../src/tracing/tracing.ts';
+import { createDenseIds } from '../../src/kit/text/ksuid.ts';
+import type { Exchange } from '../../src/proxy/edge/exchange/exchange.ts';
+import { recordedRequest } from '../../src/proxy/edge/reports/record-request.ts';
+import { RequestHistory } from '../../src/proxy/telemetry/requests/request-history.ts';
+import type { SpanQueue } from '../../src/proxy/tracing/span-queue.ts';
+import { Tracing } from '../../src/proxy/tracing/tracing.ts';
 import { isQuick, say } from '../support/flags.ts';
 import { quantile } from '../support/process-cost.ts';
 

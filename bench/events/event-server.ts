@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { loadConfig } from '../../src/config/load.ts';
-import { systemClock } from '../../src/lib/clock.ts';
-import { createKsuidSource } from '../../src/lib/text/ksuid.ts';
-import { openStore } from '../../src/main/open-store.ts';
+import { openStore } from '../../src/app/main/open-store.ts';
+import { loadConfig } from '../../src/app/settings/load.ts';
+import { systemClock } from '../../src/kit/clock.ts';
+import { createKsuidSource } from '../../src/kit/text/ksuid.ts';
 import { freshDatabase, type PostgresServer, startPostgres } from '../../test/support/postgres.ts';
 import { call } from '../support/call.ts';
 import { listFlag } from '../support/flags.ts';

@@ -1,8 +1,8 @@
 import { hash, randomBytes } from 'node:crypto';
-import { loadConfig } from '../../src/config/load.ts';
-import { systemClock } from '../../src/lib/clock.ts';
-import { createKsuidSource } from '../../src/lib/text/ksuid.ts';
-import { openStore } from '../../src/main/open-store.ts';
+import { openStore } from '../../src/app/main/open-store.ts';
+import { loadConfig } from '../../src/app/settings/load.ts';
+import { systemClock } from '../../src/kit/clock.ts';
+import { createKsuidSource } from '../../src/kit/text/ksuid.ts';
 import { SessionCookies } from '../../src/modules/login/session-cookie.ts';
 
 export interface LoginPlace {

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { type AgentHandle, connect, type TunnelSpec } from '../../src/agent/index.ts';
-import { tuneRuntime } from '../../src/lib/process/tune-runtime.ts';
+import { tuneRuntime } from '../../src/kit/process/tune-runtime.ts';
+import { type AgentHandle, connect, type TunnelSpec } from '../../src/tunnel/agent/index.ts';
 
 /** Options passed in the variable BENCH_AGENT. */
 export interface AgentProgramOptions {

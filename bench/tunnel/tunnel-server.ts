@@ -3,7 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { TunnelSpec } from '../../src/agent/index.ts';
+import type { TunnelSpec } from '../../src/tunnel/agent/index.ts';
 import { type Program, startPosternServer, startProgram } from '../support/start-program.ts';
 import type { AgentProgramOptions } from './agent-program.ts';
 

@@ -1,6 +1,6 @@
 import http from 'node:http';
 import { Pool } from 'undici';
-import { openUpstream } from '../../src/upstream/open-upstream.ts';
+import { openUpstream } from '../../src/proxy/upstream/open-upstream.ts';
 
 /**
  * One HTTP client under the same load as the others: `client.ts CLIENT PORT REQUESTS`. It prints its CPU time per

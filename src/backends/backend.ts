@@ -1,10 +1,10 @@
 import type { Static, TObject, TProperties } from 'typebox';
-import type { ErrorCode, ErrorRows } from '../lib/errors.ts';
-import type { HeaderList } from '../lib/http/header-values.ts';
-import type { JsonObject } from '../lib/json.ts';
-import type { Ref } from '../lib/schema/annotations.ts';
-import type { FieldProblem } from '../lib/schema/field-problem.ts';
-import type { Upstream } from '../upstream/upstream.ts';
+import type { ErrorCode, ErrorRows } from '../kit/errors.ts';
+import type { HeaderList } from '../kit/http/header-values.ts';
+import type { JsonObject } from '../kit/json.ts';
+import type { Ref } from '../kit/schema/annotations.ts';
+import type { FieldProblem } from '../kit/schema/field-problem.ts';
+import type { Upstream } from '../proxy/upstream/upstream.ts';
 
 /**
  * The contract of a kind of backend: one folder and one line in `registry.ts`. API, storage, references, events, documentation,

@@ -1,5 +1,5 @@
 import type { TObject, TSchema } from 'typebox';
-import { secretVisibility } from '../lib/schema/schema-facts.ts';
+import { secretVisibility } from '../kit/schema/schema-facts.ts';
 import type { AgentAccess, AgentField, AgentFlag, AgentForm } from './contract/agent-form.ts';
 import type { Module } from './contract/module.ts';
 

@@ -1,4 +1,4 @@
-import { linkSecrets } from '../lib/text/secrets.ts';
+import { linkSecrets } from '../kit/text/secrets.ts';
 
 /** Where guests open and redeem links. */
 export const GUEST_PATH = '/.postern/guest';

@@ -1,5 +1,5 @@
-import { isStoreOutage } from '../lib/error-text.ts';
-import type { JsonObject } from '../lib/json.ts';
+import { isStoreOutage } from '../kit/error-text.ts';
+import type { JsonObject } from '../kit/json.ts';
 import type { LoginSession, LoginStore } from './contract/login-store.ts';
 import type { LearningClient } from './contract/prepare.ts';
 import { Grant } from './login/sessions/grant.ts';

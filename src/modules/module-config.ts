@@ -1,6 +1,6 @@
-import type { JsonObject } from '../lib/json.ts';
-import { MissingPart } from '../lib/load-part.ts';
-import type { FieldProblem } from '../lib/schema/field-problem.ts';
+import type { JsonObject } from '../kit/json.ts';
+import { MissingPart } from '../kit/load-part.ts';
+import type { FieldProblem } from '../kit/schema/field-problem.ts';
 import type { CheckContext, Module, SealContext, Sealed } from './contract/module.ts';
 
 /** The rules of a module that its schema cannot express. Throws MissingPart. */

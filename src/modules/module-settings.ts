@@ -1,4 +1,4 @@
-import type { DeclaredSettings } from '../lib/settings/setting.ts';
+import type { DeclaredSettings } from '../kit/settings/setting.ts';
 
 /** The values of modules' own settings, by the name of the module or shared runtime. */
 export type ModuleSettings = ReadonlyMap<string, Readonly<Record<string, unknown>>>;

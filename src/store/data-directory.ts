@@ -1,9 +1,9 @@
 import { chmodSync, closeSync, existsSync, lchownSync, lstatSync, openSync, readdirSync, statSync } from 'node:fs';
 import { access, constants } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { failureCode } from '../lib/error-text.ts';
-import { makeDirectories } from '../lib/process/durable-file.ts';
-import { shellWord } from '../lib/text/terminal-text.ts';
+import { failureCode } from '../kit/error-text.ts';
+import { makeDirectories } from '../kit/process/durable-file.ts';
+import { shellWord } from '../kit/text/terminal-text.ts';
 import { storeErrors } from './errors.ts';
 import { modeForOthers, syncDirectory } from './keyring.ts';
 

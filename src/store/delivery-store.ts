@@ -1,4 +1,4 @@
-import type { JsonObject } from '../lib/json.ts';
+import type { JsonObject } from '../kit/json.ts';
 import type { PageQuery } from './stored-record.ts';
 
 export interface OutboxEvent {

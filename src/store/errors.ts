@@ -1,4 +1,4 @@
-import { errorTable } from '../lib/errors.ts';
+import { errorTable } from '../kit/errors.ts';
 
 export const storeErrors = errorTable({
   ERR_POSTERN_STORE_FULL: {

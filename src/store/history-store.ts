@@ -1,4 +1,4 @@
-import type { JsonObject } from '../lib/json.ts';
+import type { JsonObject } from '../kit/json.ts';
 import type { RecordKey, Secrets } from './stored-record.ts';
 
 /** Who makes a change, and why: written with the change, in its transaction. */

@@ -1,4 +1,4 @@
-import { PosternError } from '../lib/errors.ts';
+import { PosternError } from '../kit/errors.ts';
 import { storeErrors } from './errors.ts';
 import type { JobOutcome, RunGroup } from './group-commit.ts';
 import type { CommitMark } from './sql/commit-rows.ts';

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../lib/json.ts';
+import type { JsonObject } from '../kit/json.ts';
 import type { RecordKey } from './stored-record.ts';
 
 /** What the OpenID provider keeps about a person who has proved who they are: a session, a grant, a code, a token. */

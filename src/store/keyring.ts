@@ -11,7 +11,7 @@ import {
   writeSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { shellWord } from '../lib/text/terminal-text.ts';
+import { shellWord } from '../kit/text/terminal-text.ts';
 import { storeErrors } from './errors.ts';
 import type { Store } from './store.ts';
 

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../lib/json.ts';
+import type { JsonObject } from '../kit/json.ts';
 
 /** A row of `nodes`. Times are the database's own. */
 export interface StoredNode {

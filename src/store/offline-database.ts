@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs';
-import { failureCode, whyUnreadable } from '../lib/error-text.ts';
+import { failureCode, whyUnreadable } from '../kit/error-text.ts';
 import { databasePath } from './data-directory.ts';
 import { storeErrors } from './errors.ts';
 import { CurrentServer, ServerSurvey } from './postgres/current-server.ts';

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../lib/json.ts';
+import type { JsonObject } from '../kit/json.ts';
 import type { RecordKey, StoredRecord } from './stored-record.ts';
 
 const PENDING_CHANGE_KIND = 'pending_change';

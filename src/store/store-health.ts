@@ -1,4 +1,4 @@
-import { type ErrorCode, PosternError } from '../lib/errors.ts';
+import { type ErrorCode, PosternError } from '../kit/errors.ts';
 
 /**
  * `ok`; `degraded`: the store cannot be written or reached at present, and the configuration in memory is served;

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
-import { periodically } from '../lib/async/waiting.ts';
-import type { Clock } from '../lib/clock.ts';
+import { periodically } from '../kit/async/waiting.ts';
+import type { Clock } from '../kit/clock.ts';
 import type { Store } from './store.ts';
 
 const EVERY_MS = 10 * 60_000;

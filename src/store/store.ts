@@ -1,4 +1,4 @@
-import type { JsonObject } from '../lib/json.ts';
+import type { JsonObject } from '../kit/json.ts';
 import type { LoginStore } from '../modules/contract/login-store.ts';
 import type { DeliveryStore, EventStore, OutboxEvent } from './delivery-store.ts';
 import type { ChangeNote, HistoryStore } from './history-store.ts';

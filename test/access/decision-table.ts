@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../src/lib/json.ts';
+import type { JsonObject } from '../../src/kit/json.ts';
 import type { RuleSet } from '../../src/modules/access/access-config.ts';
 
 /** A person as the identity provider describes them. */

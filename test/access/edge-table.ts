@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { ClientHttp2Session } from 'node:http2';
 import type { Agent } from 'node:https';
 import { WebSocket, WebSocketServer } from 'ws';
-import { connect } from '../../src/agent/index.ts';
+import { connect } from '../../src/tunnel/agent/index.ts';
 import type { Cleanup } from '../support/cleanup.ts';
 import { newHost } from '../support/edge-world.ts';
 import { LoginWorld } from '../support/login-world.ts';

@@ -4,8 +4,8 @@ import { once } from 'node:events';
 import { chmod, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
-import type { ChallengeRecords } from '../../src/dns/challenge-records.ts';
-import { runHook } from '../../src/dns/providers/hook/hook-records.ts';
+import type { ChallengeRecords } from '../../src/proxy/dns/challenge-records.ts';
+import { runHook } from '../../src/proxy/dns/providers/hook/hook-records.ts';
 import { hasFailed, isIssued, untilManaged } from '../support/acme/acme-world.ts';
 import { startFakeAcme } from '../support/acme/fake-acme-server.ts';
 import { openNode } from '../support/acme/manager-world.ts';
@@ -82,7 +82,7 @@ suite('the DNS hook', () => {
   });
 
   test('does not end the process when there are no file descriptors left', async () => {
-    const hook = new URL('../../src/dns/providers/hook/hook-records.ts', import.meta.url);
+    const hook = new URL('../../src/proxy/dns/providers/hook/hook-records.ts', import.meta.url);
     const program = `
       const { runHook } = await import(${JSON.stringify(hook.href)});
       const { openSync } = await import('node:fs');

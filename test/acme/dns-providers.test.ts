@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
-import type { ChallengeRecords } from '../../src/dns/challenge-records.ts';
-import type { DnsZone } from '../../src/dns/dns-provider.ts';
-import type { DnsLookup } from '../../src/dns/servers/dns-lookup.ts';
+import type { ChallengeRecords } from '../../src/proxy/dns/challenge-records.ts';
+import type { DnsZone } from '../../src/proxy/dns/dns-provider.ts';
+import type { DnsLookup } from '../../src/proxy/dns/servers/dns-lookup.ts';
 import { hasFailed, isIssued, untilManaged } from '../support/acme/acme-world.ts';
 import { type FakeAcmeServer, startFakeAcme } from '../support/acme/fake-acme-server.ts';
 import { type AcmeNode, MovedClock, openNode } from '../support/acme/manager-world.ts';

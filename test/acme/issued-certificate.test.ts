@@ -8,8 +8,8 @@ import {
   SubjectAlternativeNameExtension,
   X509CertificateGenerator,
 } from '@peculiar/x509';
-import { issuedCertificate, renewalId } from '../../src/acme/client/issued-certificate.ts';
-import { KEY_ALGORITHM, SIGNATURE_ALGORITHM } from '../../src/pki/certificate-authority.ts';
+import { issuedCertificate, renewalId } from '../../src/proxy/acme/client/issued-certificate.ts';
+import { KEY_ALGORITHM, SIGNATURE_ALGORITHM } from '../../src/proxy/pki/certificate-authority.ts';
 
 const DAY_MS = 86_400_000;
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { Lease, LeaseLost, managedPut } from '../../src/acme/orders/lease.ts';
-import { MANAGED_CERTIFICATE, type ManagedCertificateDoc } from '../../src/acme/records.ts';
+import { Lease, LeaseLost, managedPut } from '../../src/proxy/acme/orders/lease.ts';
+import { MANAGED_CERTIFICATE, type ManagedCertificateDoc } from '../../src/proxy/acme/records.ts';
 import type { StoredRecord } from '../../src/store/store.ts';
 import { openNode } from '../support/acme/manager-world.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createPublicKey } from 'node:crypto';
 import { suite, test } from 'node:test';
-import { NEXT_PRIVATE_KEY, PRIVATE_KEY } from '../../src/acme/records.ts';
+import { NEXT_PRIVATE_KEY, PRIVATE_KEY } from '../../src/proxy/acme/records.ts';
 import { hasFailed, isIssued, managedDoc, managedRecord, untilManaged } from '../support/acme/acme-world.ts';
 import { startFakeAcme } from '../support/acme/fake-acme-server.ts';
 import { MovedClock, openNode } from '../support/acme/manager-world.ts';

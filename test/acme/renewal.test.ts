@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { renewalId } from '../../src/acme/client/issued-certificate.ts';
+import { renewalId } from '../../src/proxy/acme/client/issued-certificate.ts';
 import { hasFailed, isIssued, managedDoc, untilManaged } from '../support/acme/acme-world.ts';
 import { type FakeAcmeServer, startFakeAcme } from '../support/acme/fake-acme-server.ts';
 import { MovedClock, openNode } from '../support/acme/manager-world.ts';

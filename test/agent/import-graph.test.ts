@@ -20,7 +20,7 @@ test('the agent reaches at most two third-party packages', () => {
       else packages.add(target.split('/', target.startsWith('@') ? 2 : 1).join('/'));
     }
   };
-  visit('src/agent/index.ts');
+  visit('src/tunnel/agent/index.ts');
   assert.ok(seen.size > 20, 'the graph was followed');
   assert.ok(packages.size <= MOST_PACKAGES, [...packages].join(', '));
   assert.deepEqual([...packages], ['typebox']);

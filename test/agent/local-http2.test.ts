@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer as createHttp2Server, type Http2Server, type ServerHttp2Stream } from 'node:http2';
 import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
-import type { TunnelSpec } from '../../src/agent/index.ts';
+import type { TunnelSpec } from '../../src/tunnel/agent/index.ts';
 import { backendCertificate, http2Server, httpsServer } from '../upstream/tls-servers.ts';
 import { agentFor, fakeGateway } from './support/agent-world.ts';
 import type { FakeConnection } from './support/fake-gateway.ts';

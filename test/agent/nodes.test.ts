@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { AgentEvent, AgentOptions } from '../../src/agent/index.ts';
-import type { OtherNode } from '../../src/tunnel/messages.ts';
+import type { AgentEvent, AgentOptions } from '../../src/tunnel/agent/index.ts';
+import type { OtherNode } from '../../src/tunnel/protocol/messages.ts';
 import { issue } from '../edge/tls/test-authority.ts';
 import { agentFor, fakeGateway, localService } from './support/agent-world.ts';
 import {

@@ -4,11 +4,11 @@ import type { AddressInfo, Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createServer } from 'node:tls';
-import { type AgentOptions, startAgent } from '../../src/agent/index.ts';
-import { Gateway } from '../../src/gateway/gateway.ts';
-import { OnlineTunnelTable } from '../../src/gateway/online-tunnel-table.ts';
-import { systemClock } from '../../src/lib/clock.ts';
-import { ALPN } from '../../src/tunnel/protocol.ts';
+import { systemClock } from '../../src/kit/clock.ts';
+import { type AgentOptions, startAgent } from '../../src/tunnel/agent/index.ts';
+import { Gateway } from '../../src/tunnel/gateway/gateway.ts';
+import { OnlineTunnelTable } from '../../src/tunnel/gateway/online-tunnel-table.ts';
+import { ALPN } from '../../src/tunnel/protocol/protocol.ts';
 import { localService, QUICK } from './support/agent-world.ts';
 import { answerOf, gatewayCertificate, testAuthority } from './support/fake-gateway.ts';
 

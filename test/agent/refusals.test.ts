@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
 import { type TestContext, test } from 'node:test';
-import { type AgentEvent, connect, startAgent } from '../../src/agent/index.ts';
+import { type AgentEvent, connect, startAgent } from '../../src/tunnel/agent/index.ts';
 import { issue } from '../edge/tls/test-authority.ts';
 import { agentFor, fakeGateway, httpWorld, QUICK } from './support/agent-world.ts';
 import { gatewayCertificate, testAuthority } from './support/fake-gateway.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { AgentEvent } from '../../src/agent/index.ts';
+import type { AgentEvent } from '../../src/tunnel/agent/index.ts';
 import { isLong } from '../support/share-of-cases.ts';
 import { agentFor, fakeGateway, httpWorld, localService, QUICK } from './support/agent-world.ts';
 import { answerOf } from './support/fake-gateway.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, suite, test } from 'node:test';
-import { resources } from '../../src/resources/registry.ts';
+import { resources } from '../../src/control/resources/registry.ts';
 import { FURNISHED_ENV, FurnishedWorld, nameOf, operations } from '../conformance/furnished-world.ts';
 import { TestWorld } from '../support/test-world.ts';
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, suite, test } from 'node:test';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import fastify from 'fastify';
-import { addPageRoutes, ConsoleFiles } from '../../src/console/pages.ts';
+import { addPageRoutes, ConsoleFiles } from '../../src/control/console/pages.ts';
 import { browserRequest } from '../support/browser-request.ts';
 import { TestWorld } from '../support/test-world.ts';
 

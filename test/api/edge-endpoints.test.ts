@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { UNUSED_VALUES } from '../../src/resources/endpoints/endpoints.ts';
+import { UNUSED_VALUES } from '../../src/control/resources/endpoints/endpoints.ts';
 import { TestWorld } from '../support/test-world.ts';
 
 const clock = { now: Date.parse('2026-11-01T09:00:00Z'), nowMs: () => clock.now };

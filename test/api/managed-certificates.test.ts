@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, suite, test } from 'node:test';
-import type { ManagedCertificateDoc } from '../../src/acme/records.ts';
+import type { ManagedCertificateDoc } from '../../src/proxy/acme/records.ts';
 import { makeCertificate } from '../conformance/certificates.ts';
 import { newId } from '../conformance/interface-parents.ts';
 import { FAILED_JOB, managedPut } from '../support/managed-put.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { OPERATOR_REQUEST } from '../../src/bootstrap/bootstrap.ts';
-import { nodes } from '../../src/resources/nodes/nodes.ts';
-import type { ListedNode } from '../../src/resources/ports.ts';
+import { OPERATOR_REQUEST } from '../../src/control/bootstrap.ts';
+import { nodes } from '../../src/control/resources/nodes/nodes.ts';
+import type { ListedNode } from '../../src/control/resources/ports.ts';
 
 const node = (id: string): ListedNode => ({
   ...{ id, name: `node-${id}`, version: '0.1.0', roles: ['api'], region: 'local', status: 'ready' },

@@ -1,20 +1,20 @@
 import assert from 'node:assert/strict';
 import Schema from 'typebox/schema';
+import { allErrorRows } from '../../src/app/main/error-tables.ts';
 import {
   type OpenApiDocument,
   operationsAt,
   type ParameterObject,
   type Reference,
   type ResponseObject,
-} from '../../src/api/openapi/document.ts';
-import { registeredOperations } from '../../src/api/openapi/registered-operations.ts';
-import { openApiDocument } from '../../src/api/openapi.ts';
-import type { ErrorRows } from '../../src/lib/errors.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../src/lib/json.ts';
-import { fieldSetBy, schemaSetBy } from '../../src/lib/schema/body-fields.ts';
-import { allErrorRows } from '../../src/main/error-tables.ts';
+} from '../../src/control/api/openapi/document.ts';
+import { registeredOperations } from '../../src/control/api/openapi/registered-operations.ts';
+import { openApiDocument } from '../../src/control/api/openapi.ts';
+import { resources } from '../../src/control/resources/registry.ts';
+import type { ErrorRows } from '../../src/kit/errors.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../src/kit/json.ts';
+import { fieldSetBy, schemaSetBy } from '../../src/kit/schema/body-fields.ts';
 import { modules } from '../../src/modules/registry.ts';
-import { resources } from '../../src/resources/registry.ts';
 
 export const { catalog, operations } = registeredOperations(resources, modules);
 

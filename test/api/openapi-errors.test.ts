@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { allErrorRows, errorTables } from '../../src/main/error-tables.ts';
+import { allErrorRows, errorTables } from '../../src/app/main/error-tables.ts';
 import { filesIn, productFiles, projectRoot } from '../architecture/source-files.ts';
 import { documentedOperations, errorCodesOf, makeDocument, operations } from './openapi-document.ts';
 
@@ -21,7 +21,7 @@ test('every error table of the product is in the list', async () => {
     for (const match of text.matchAll(/export const (\w+) = errorTable\(/g)) {
       const module = (await import(`../../${path}`)) as Record<string, { rows: object } | undefined>;
       const table = module[match[1] as string] ?? assert.fail(`${path} does not export ${match[1]}`);
-      assert.ok(listed.has(table.rows as never), `${path}: ${match[1]} is not in src/main/error-tables.ts`);
+      assert.ok(listed.has(table.rows as never), `${path}: ${match[1]} is not in src/app/main/error-tables.ts`);
     }
   }
 });

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import Type from 'typebox';
-import { wireSchema } from '../../src/api/openapi/schema-components.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../src/lib/json.ts';
+import { wireSchema } from '../../src/control/api/openapi/schema-components.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../src/kit/json.ts';
 import { makeDocument } from './openapi-document.ts';
 
 /**

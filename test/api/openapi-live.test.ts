@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import type { ResponseObject } from '../../src/api/openapi/document.ts';
 import { backends } from '../../src/backends/registry.ts';
-import type { JsonObject } from '../../src/lib/json.ts';
+import type { ResponseObject } from '../../src/control/api/openapi/document.ts';
+import type { JsonObject } from '../../src/kit/json.ts';
 import { type ApiAnswer, TestWorld } from '../support/test-world.ts';
 import {
   DocumentChecker,

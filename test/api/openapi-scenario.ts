@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { alertPut } from '../../src/alerts/alert-watch.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../src/lib/json.ts';
-import { resources } from '../../src/resources/registry.ts';
+import { alertPut } from '../../src/control/alerts/alert-watch.ts';
+import { resources } from '../../src/control/resources/registry.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../src/kit/json.ts';
 import { makeCertificate } from '../conformance/certificates.ts';
 import { newId } from '../conformance/interface-parents.ts';
 import { consoleSessionPut } from '../support/console-session-put.ts';

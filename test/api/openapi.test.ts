@@ -3,12 +3,12 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import type { TObject, TSchema } from 'typebox';
-import { operationsAt } from '../../src/api/openapi/document.ts';
-import { wireSchema } from '../../src/api/openapi/schema-components.ts';
-import { takesBody } from '../../src/api/request-bodies.ts';
-import type { ErrorCode } from '../../src/lib/errors.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../src/lib/json.ts';
-import { createDecoder } from '../../src/lib/schema/decode-body.ts';
+import { operationsAt } from '../../src/control/api/openapi/document.ts';
+import { wireSchema } from '../../src/control/api/openapi/schema-components.ts';
+import { takesBody } from '../../src/control/api/request-bodies.ts';
+import type { ErrorCode } from '../../src/kit/errors.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../src/kit/json.ts';
+import { createDecoder } from '../../src/kit/schema/decode-body.ts';
 import {
   catalog,
   DocumentChecker,

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { after, suite, test } from 'node:test';
-import { loadConfig } from '../../src/config/load.ts';
+import { loadConfig } from '../../src/app/settings/load.ts';
 import { assertApiError } from '../conformance/api-error.ts';
 import { chromiumPath, launchChromium } from '../support/chromium.ts';
 import { TEST_API_KEY, TestWorld } from '../support/test-world.ts';

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, suite, test } from 'node:test';
-import { createCatalog } from '../../src/documents/catalog.ts';
-import { Renderer } from '../../src/documents/renderer.ts';
-import { Search } from '../../src/documents/search.ts';
-import type { Replica } from '../../src/replica/replica.ts';
-import { resources } from '../../src/resources/registry.ts';
+import { createCatalog } from '../../src/control/documents/catalog.ts';
+import { Renderer } from '../../src/control/documents/renderer.ts';
+import { Search } from '../../src/control/documents/search.ts';
+import { resources } from '../../src/control/resources/registry.ts';
+import type { Replica } from '../../src/store/replica/replica.ts';
 import type { StoredRecord } from '../../src/store/store.ts';
 import { operatorEnv, runCommand } from '../cli/run-command.ts';
 import { TestWorld } from '../support/test-world.ts';

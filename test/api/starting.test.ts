@@ -5,9 +5,9 @@ import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import pino from 'pino';
 import { Registry } from 'prom-client';
-import { ApiMetrics } from '../../src/api/api-metrics.ts';
-import { type ApiDependencies, createApi } from '../../src/api/create-api.ts';
-import { systemClock } from '../../src/lib/clock.ts';
+import { ApiMetrics } from '../../src/control/api/api-metrics.ts';
+import { type ApiDependencies, createApi } from '../../src/control/api/create-api.ts';
+import { systemClock } from '../../src/kit/clock.ts';
 import { storeErrors } from '../../src/store/errors.ts';
 
 test('an expected 503 is logged in one line without a stack, and metrics are served while revocations are unknown', async (t) => {

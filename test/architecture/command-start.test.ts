@@ -6,7 +6,7 @@ import { productFiles } from './source-files.ts';
  * A command with one API request spent 0.8 to 1.5 s loading modules. A time limit would measure the machine, so this
  * tests the cause: what `postern api` and `postern events` load before they run.
  */
-const ENTRIES = ['src/main/cli.ts', 'src/cli/api/api-command.ts', 'src/cli/events/events-command.ts'];
+const ENTRIES = ['src/app/main/cli.ts', 'src/app/cli/api/api-command.ts', 'src/app/cli/events/events-command.ts'];
 const files = new Map(productFiles().map((file) => [file.path, file]));
 
 function loadedBy(entry: string): ReadonlySet<string> {
@@ -28,13 +28,16 @@ for (const entry of ENTRIES) {
   test(`${entry} loads no registry, no settings and no third-party package`, () => {
     const heavy = [...loadedBy(entry)].filter((path) => {
       const isThirdParty = !path.startsWith('src/') && !path.startsWith('node:');
-      return isThirdParty || /\/registry\.ts$|^src\/(config|documents|resources|modules|store|api)\//.test(path);
+      return (
+        isThirdParty ||
+        /\/registry\.ts$|^src\/(app\/settings|control\/(documents|resources|api)|modules|store)\//.test(path)
+      );
     });
     assert.deepEqual(heavy, []);
   });
 }
 
-test('values of node:http come from src/lib/http/node-http.ts, which does not load undici', () => {
+test('values of node:http come from src/kit/http/node-http.ts, which does not load undici', () => {
   const others = [...files.values()].filter(({ imports }) =>
     imports.some(({ target, isTypeOnly }) => target === 'node:http' && !isTypeOnly),
   );

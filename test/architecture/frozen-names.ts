@@ -3,14 +3,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { mock } from 'node:test';
 import { type Metric, Registry } from 'prom-client';
-import { loadConfig } from '../../src/config/load.ts';
-import { flagOf, settingNames, variableOf } from '../../src/config/schema.ts';
-import { createCatalog } from '../../src/documents/catalog.ts';
-import { errorTables } from '../../src/main/error-tables.ts';
-import { startServer } from '../../src/main/server.ts';
+import { errorTables } from '../../src/app/main/error-tables.ts';
+import { startServer } from '../../src/app/main/server.ts';
+import { loadConfig } from '../../src/app/settings/load.ts';
+import { flagOf, settingNames, variableOf } from '../../src/app/settings/schema.ts';
+import { createCatalog } from '../../src/control/documents/catalog.ts';
+import { resources } from '../../src/control/resources/registry.ts';
 import { cookieNames } from '../../src/modules/login/session-cookie.ts';
 import { modules } from '../../src/modules/registry.ts';
-import { resources } from '../../src/resources/registry.ts';
 import { migrations } from '../../src/store/sql/schema/migrations.ts';
 import { keysOfObjects } from './object-keys.ts';
 import { productFiles } from './source-files.ts';
@@ -90,7 +90,7 @@ function logFields(): string[] {
 function tunnelMessages(): string[] {
   const isMessage = /\bType\.Object\(\s*(?=\{\s*t: Type\.Literal\(')/g;
   return files
-    .filter(({ path }) => path.startsWith('src/tunnel/'))
+    .filter(({ path }) => path.startsWith('src/tunnel/protocol/'))
     .flatMap(({ text }) =>
       Array.from(text.matchAll(isMessage), (match) => {
         const body = text.slice(match.index);

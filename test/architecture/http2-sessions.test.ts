@@ -14,7 +14,7 @@ test('no HTTP/2 session has a limit of memory that cancelled streams use up', ()
   assert.deepEqual(
     makers.filter(({ text }) => !/\.\.\.SHARED_SESSION|http2ServerOptions\(/.test(text)).map(({ path }) => path),
     [],
-    'cancelled streams use up the connection: spread SHARED_SESSION of src/lib/http2/sessions.ts',
+    'cancelled streams use up the connection: spread SHARED_SESSION of src/kit/http2/sessions.ts',
   );
 });
 
@@ -23,7 +23,7 @@ test('every HTTP/2 session is kept until its streams are freed', () => {
   assert.deepEqual(
     makers.filter(({ text }) => !text.includes('outliveStreams(')).map(({ path }) => path),
     [],
-    'a peer can abort the process: call outliveStreams of src/lib/http2/sessions.ts for each session',
+    'a peer can abort the process: call outliveStreams of src/kit/http2/sessions.ts for each session',
   );
 });
 
@@ -32,18 +32,18 @@ test('streams are cancelled through cancelStream, never in the event that ends t
   assert.deepEqual(
     direct.map(({ path }) => path),
     [],
-    'close(CANCEL) right after end() aborts the process: call cancelStream of src/lib/http2/stream-end.ts',
+    'close(CANCEL) right after end() aborts the process: call cancelStream of src/kit/http2/stream-end.ts',
   );
 });
 
 test('sessions are destroyed through destroySession, never in an event of their streams', () => {
   const direct = productFiles().filter(
     ({ path, text }) =>
-      !path.endsWith('src/lib/http2/sessions.ts') && /\bsession\.destroy\(|closing\((?:this\.#)?session\b/i.test(text),
+      !path.endsWith('src/kit/http2/sessions.ts') && /\bsession\.destroy\(|closing\((?:this\.#)?session\b/i.test(text),
   );
   assert.deepEqual(
     direct.map(({ path }) => path),
     [],
-    'session.destroy() in an event of a stream aborts the process: call destroySession of src/lib/http2/sessions.ts',
+    'session.destroy() in an event of a stream aborts the process: call destroySession of src/kit/http2/sessions.ts',
   );
 });

@@ -8,7 +8,7 @@ const files = productFiles();
 /** Shared by the modules that log people in or judge them; not a module itself. */
 const SHARED = /^src\/modules\/(login|header_changes|path_rules)\//;
 
-test('a module imports lib, the contract, what modules share and itself, never another module', () => {
+test('a module imports kit, the contract, what modules share and itself, never another module', () => {
   const wrong = files
     .filter((file) => /^src\/modules\/[^/]+\//.test(file.path) && !file.path.startsWith(MODULE_CONTRACT))
     .flatMap((file) => {
@@ -18,7 +18,7 @@ test('a module imports lib, the contract, what modules share and itself, never a
           (line) =>
             line.isOwn &&
             !line.target.startsWith(`${own}/`) &&
-            !line.target.startsWith('src/lib/') &&
+            !line.target.startsWith('src/kit/') &&
             !SHARED.test(line.target) &&
             !line.target.startsWith(MODULE_CONTRACT) &&
             !(own === 'src/modules/backend' && line.target === 'src/backends/record-kinds.ts') &&
@@ -27,7 +27,7 @@ test('a module imports lib, the contract, what modules share and itself, never a
             // Shared with the list of problems, which tells what the logins of a route cannot answer.
             !(/^src\/modules\/(access|login)$/.test(own) && line.target === 'src/modules/learned-claims.ts') &&
             // Shared with the resource that shows and checks the same lists.
-            !(own === 'src/modules/mutual_tls' && line.target.startsWith('src/revocation/')),
+            !(own === 'src/modules/mutual_tls' && line.target.startsWith('src/modules/')),
         )
         .map((line) => `${file.path} imports ${line.target}`);
     });
@@ -44,7 +44,7 @@ test('the store knows of modules only the interface of logins, which it implemen
 
 test('store engines are named in main only', () => {
   const wrong = files
-    .filter((file) => !file.path.startsWith('src/main/') && !file.path.startsWith('src/store/'))
+    .filter((file) => !file.path.startsWith('src/app/main/') && !file.path.startsWith('src/store/'))
     .filter((file) => file.imports.some((line) => /^src\/store\/(sqlite|postgres)\//.test(line.target)));
   assert.deepEqual(
     wrong.map((file) => file.path),
@@ -53,21 +53,21 @@ test('store engines are named in main only', () => {
 });
 
 test('the gateway knows of the edge only the two contracts between them', () => {
-  const contracts = ['src/edge/tunnels/online-tunnels.ts', 'src/edge/tunnels/endpoints.ts'];
+  const contracts = ['src/proxy/edge/tunnels/online-tunnels.ts', 'src/proxy/edge/tunnels/endpoints.ts'];
   const wrong = files
-    .filter((file) => file.path.startsWith('src/gateway/'))
-    .flatMap((file) => file.imports.filter(({ target }) => target.startsWith('src/edge/')))
+    .filter((file) => file.path.startsWith('src/tunnel/gateway/'))
+    .flatMap((file) => file.imports.filter(({ target }) => target.startsWith('src/proxy/edge/')))
     .filter(({ target, isTypeOnly }) => !isTypeOnly || !contracts.includes(target));
   assert.deepEqual(wrong, []);
 });
 
 test('the api knows no noun by name', () => {
   const wrong = files
-    .filter((file) => file.path.startsWith('src/api/'))
+    .filter((file) => file.path.startsWith('src/control/api/'))
     .filter((file) =>
       file.imports.some(
         ({ target }) =>
-          (/^src\/(resources|modules)\/[^/]+\//.test(target) && !target.startsWith(MODULE_CONTRACT)) ||
+          (/^src\/(control\/resources|modules)\/[^/]+\//.test(target) && !target.startsWith(MODULE_CONTRACT)) ||
           /registry\.ts$/.test(target),
       ),
     );
@@ -87,7 +87,17 @@ test('the client has no third-party import and needs no Node', () => {
 /** Circles that stay, types counted: the folder that each stands in, its files below it, and the reason. */
 const CIRCLES: readonly (readonly [folder: string, files: readonly string[], reason: string])[] = [
   [
-    'src/edge/',
+    'src/control/resources/',
+    ['operation.ts', 'ports.ts', 'resource.ts'],
+    'a resource has operations, an operation runs on the documents, and they write what a resource wants beside itself',
+  ],
+  [
+    'src/modules/login/',
+    ['flow/login-flow.ts', 'flow/logout.ts', 'login-on-route.ts', 'login-runtime.ts', 'sessions/record-session.ts'],
+    'the paths of a login use what all routes share, which serves the paths',
+  ],
+  [
+    'src/proxy/edge/',
     [
       'answers/answer-or-cut.ts',
       'edge-runtime.ts',
@@ -100,19 +110,9 @@ const CIRCLES: readonly (readonly [folder: string, files: readonly string[], rea
     'one exchange in steps: each step continues the exchange, which starts the steps',
   ],
   [
-    'src/edge/http/',
+    'src/proxy/edge/http/',
     ['http2-client.ts', 'http2-response-writer.ts'],
     'a connection judges the progress of its responses, and each of them depends on the progress of the connection',
-  ],
-  [
-    'src/modules/login/',
-    ['flow/login-flow.ts', 'flow/logout.ts', 'login-on-route.ts', 'login-runtime.ts', 'sessions/record-session.ts'],
-    'the paths of a login use what all routes share, which serves the paths',
-  ],
-  [
-    'src/resources/',
-    ['operation.ts', 'ports.ts', 'resource.ts'],
-    'a resource has operations, an operation runs on the documents, and they write what a resource wants beside itself',
   ],
 ];
 
@@ -183,12 +183,12 @@ function findCycle(graph: ReadonlyMap<SourceFile['path'], readonly string[]>): r
 
 test("no PEM text reaches the certificate library's parser, which takes exponential time", () => {
   const users = files.filter(({ text }) => /\bPemConverter\b/.test(text)).map(({ path }) => path);
-  assert.deepEqual(users, [], 'use src/lib/pki/pem-blocks.ts, or node:crypto, and give DER to @peculiar/x509');
+  assert.deepEqual(users, [], 'use src/kit/pki/pem-blocks.ts, or node:crypto, and give DER to @peculiar/x509');
 });
 
-test('program files are read through lib/program-files.ts, which also finds them inside the single executable', () => {
+test('program files are read through kit/program-files.ts, which also finds them inside the single executable', () => {
   const wrong = files.filter(
-    ({ path, text }) => path !== 'src/lib/program-files.ts' && /\bimport\.meta\.(url|dirname|filename)\b/.test(text),
+    ({ path, text }) => path !== 'src/kit/program-files.ts' && /\bimport\.meta\.(url|dirname|filename)\b/.test(text),
   );
   assert.deepEqual(
     wrong.map((file) => file.path),

@@ -3,18 +3,18 @@ import { test } from 'node:test';
 import { productFiles } from './source-files.ts';
 
 /** Parts without foreign connections: an exception there puts the state of the process in doubt, and ends it. */
-const EXEMPT = /^src\/(?:cli|client|store)\//;
+const EXEMPT = /^src\/(?:app\/cli|client\/(?!publish)|store(?!\/replica))\//;
 /** The guard itself, and listeners on the process, its output and its threads. */
 const EXEMPT_FILES: ReadonlySet<string> = new Set([
-  'src/lib/guarded-listeners.ts',
-  'src/lib/process/thread-calls.ts',
-  'src/main/workers/worker-thread.ts',
-  'src/lists/thread/list-builder.ts',
-  'src/main/commands/agent-ports.ts',
-  'src/main/cli.ts',
-  'src/main/commands/server-command.ts',
-  'src/logging/standard-output.ts',
-  'src/main/commands/server-command.ts',
+  'src/kit/guarded-listeners.ts',
+  'src/kit/process/thread-calls.ts',
+  'src/app/main/workers/worker-thread.ts',
+  'src/proxy/lists/thread/list-builder.ts',
+  'src/app/main/commands/agent-ports.ts',
+  'src/app/main/cli.ts',
+  'src/app/main/commands/server-command.ts',
+  'src/kit/logging/standard-output.ts',
+  'src/app/main/commands/server-command.ts',
 ]);
 const ATTACHED = /\.(?:on|once|addListener|prependListener|prependOnceListener)\(\s*(?:['"`]|\w*[eE]vent\b)/;
 /** Listeners passed to the runtime when a server is created. */
@@ -27,7 +27,7 @@ test('listeners are attached through the guard, which knows what to close when t
   assert.deepEqual(
     past.map(({ path }) => path),
     [],
-    'attach them with listen, listenOnce or listenPer of src/lib/guarded-listeners.ts',
+    'attach them with listen, listenOnce or listenPer of src/kit/guarded-listeners.ts',
   );
 });
 

@@ -17,7 +17,7 @@ test('file names are kebab-case and describe their content', () => {
 });
 
 test('folders of modules and resources are snake_case, as on the wire', () => {
-  const folders = filesIn('src/modules/*/', 'src/resources/*/', 'src/backends/*/').filter(
+  const folders = filesIn('src/modules/*/', 'src/control/resources/*/', 'src/backends/*/').filter(
     (path) => !path.endsWith('.ts'),
   );
   assert.ok(folders.length > 20);

@@ -4,48 +4,51 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { backendRecordKinds } from '../../src/backends/record-kinds.ts';
 import { backends } from '../../src/backends/registry.ts';
-import { dnsProviders } from '../../src/dns/providers/registry.ts';
-import { destinationKinds } from '../../src/events/destinations/registry.ts';
+import { destinationKinds } from '../../src/control/events/destinations/registry.ts';
+import { resources } from '../../src/control/resources/registry.ts';
 import { modules } from '../../src/modules/registry.ts';
 import { sharedRuntimes } from '../../src/modules/reserved-names.ts';
-import { resources } from '../../src/resources/registry.ts';
+import { dnsProviders } from '../../src/proxy/dns/providers/registry.ts';
 import { filesIn, MODULE_CONTRACT, productFiles, projectRoot } from './source-files.ts';
 
 /** A tunnel's document shows the tunnel groups that it serves: a fact of the API, and not of every kind. */
-const MAY_NAME_A_KIND = new Set(['src/resources/tunnels/tunnels.ts']);
+const MAY_NAME_A_KIND = new Set(['src/control/resources/tunnels/tunnels.ts']);
 
 /** Files outside `src/modules` that name a module, with the reason why each must. */
 const MAY_NAME_A_MODULE: Readonly<Record<string, string>> = {
-  'src/agent/inspector/sensitive-headers.ts': "not the module: the name of Amazon's header",
-  'src/api/openapi/headers.ts': 'the example of a header whose values begin with the name of a module',
-  'src/checks/facts.ts': 'checks look at the authorities of clients and the issuers of logins, in either form',
-  'src/cli/agent/agent-syntax.ts': 'the flags of modules that decide who may enter stand first in the help',
-  'src/cli/agent/docker/wanted-tunnels.ts': 'which modules are a login, for containers that must have one',
-  'src/cli/edge/edge-arguments.ts':
+  'src/tunnel/agent/inspector/sensitive-headers.ts': "not the module: the name of Amazon's header",
+  'src/control/api/openapi/headers.ts': 'the example of a header whose values begin with the name of a module',
+  'src/control/checks/facts.ts': 'checks look at the authorities of clients and the issuers of logins, in either form',
+  'src/app/cli/agent/agent-syntax.ts': 'the flags of modules that decide who may enter stand first in the help',
+  'src/app/cli/agent/docker/wanted-tunnels.ts': 'which modules are a login, for containers that must have one',
+  'src/app/cli/edge/edge-arguments.ts':
     'the flag for a provider has the name of the protocol; names the command that removes passwords',
-  'src/cli/import/caddy/caddy-handlers.ts': "not the module: a field of Caddy's reverse proxy",
-  'src/cli/import/caddy/caddy-routes.ts': 'tells users of Caddy which module asks for passwords',
-  'src/cli/import/frp/convert-proxy.ts': 'tells users of frp which module replaces what Postern lacks',
-  'src/cli/import/ngrok-agent/convert-tunnel.ts':
+  'src/app/cli/import/caddy/caddy-handlers.ts': "not the module: a field of Caddy's reverse proxy",
+  'src/app/cli/import/caddy/caddy-routes.ts': 'tells users of Caddy which module asks for passwords',
+  'src/app/cli/import/frp/convert-proxy.ts': 'tells users of frp which module replaces what Postern lacks',
+  'src/app/cli/import/ngrok-agent/convert-tunnel.ts':
     "another agent's options and passwords: each becomes a certain module",
-  'src/cli/import/ngrok-agent/import-ngrok-agent.ts': "another agent's policies: one of them becomes a certain module",
-  'src/cli/import/ngrok/convert-documents.ts': "another service's modules: what to note differs by module",
-  'src/cli/import/ngrok/lost-restrictions.ts': 'tells users of another service which module replaces theirs',
-  'src/cli/import/ngrok/read-dump.ts': 'tells users of another service which module replaces theirs',
-  'src/cli/other-words.ts': 'names the flag for passwords to people who know other programs',
-  'src/console/open-console.ts': 'not the module: a field that the page reads, named after the protocol',
-  'src/publish/plan-parts.ts': 'a published site that is open to addresses only has this module',
-  'src/publish/edge-login.ts': 'a published site has one login module',
-  'src/resources/oidc_clients/oidc-clients.ts': 'tells that routes need no client: the module is one by itself',
-  'src/publish/plan-edge.ts': 'names the commands that change addresses and headers',
-  'src/resources/https_edge_routes/https-edge-routes.ts': 'tells users of another service which module replaces theirs',
-  'src/resources/registry.ts': 'not the module: a folder that is named after the protocol',
-  'src/identity/provider/create-provider.ts': "not the module: a field of the library's context",
-  'src/main/problems.ts': 'a composition root: which records would end a start, those of guests and programs included',
-  'src/main/data-plane/circuits.ts': 'a composition root: alerts and metrics show the state of the module',
-  'src/main/address-lists.ts': 'a composition root: loads lists with the settings that the module declares',
-  'src/main/people/route-clients.ts': 'a composition root: derives clients from the configuration of the module',
-  'src/main/people/console-people.ts': 'a composition root: gives the console the rules that the module has',
+  'src/app/cli/import/ngrok-agent/import-ngrok-agent.ts':
+    "another agent's policies: one of them becomes a certain module",
+  'src/app/cli/import/ngrok/convert-documents.ts': "another service's modules: what to note differs by module",
+  'src/app/cli/import/ngrok/lost-restrictions.ts': 'tells users of another service which module replaces theirs',
+  'src/app/cli/import/ngrok/read-dump.ts': 'tells users of another service which module replaces theirs',
+  'src/app/cli/other-words.ts': 'names the flag for passwords to people who know other programs',
+  'src/control/console/open-console.ts': 'not the module: a field that the page reads, named after the protocol',
+  'src/client/publish/plan-parts.ts': 'a published site that is open to addresses only has this module',
+  'src/client/publish/edge-login.ts': 'a published site has one login module',
+  'src/control/resources/oidc_clients/oidc-clients.ts': 'tells that routes need no client: the module is one by itself',
+  'src/client/publish/plan-edge.ts': 'names the commands that change addresses and headers',
+  'src/control/resources/https_edge_routes/https-edge-routes.ts':
+    'tells users of another service which module replaces theirs',
+  'src/control/resources/registry.ts': 'not the module: a folder that is named after the protocol',
+  'src/control/identity/provider/create-provider.ts': "not the module: a field of the library's context",
+  'src/app/main/problems.ts':
+    'a composition root: which records would end a start, those of guests and programs included',
+  'src/app/main/data-plane/circuits.ts': 'a composition root: alerts and metrics show the state of the module',
+  'src/app/main/address-lists.ts': 'a composition root: loads lists with the settings that the module declares',
+  'src/app/main/people/route-clients.ts': 'a composition root: derives clients from the configuration of the module',
+  'src/app/main/people/console-people.ts': 'a composition root: gives the console the rules that the module has',
 };
 /** Folders of modules that share code without state. */
 const SHARED_CODE = ['path_rules'];
@@ -81,12 +84,12 @@ test('every module folder is registered under its own name, and the reverse', ()
 test('every resource folder is registered under its own name, and the reverse', () => {
   const backendNames = new Set(backends.map((backend) => backend.name));
   const names = resources.map((resource) => resource.name).filter((name) => !backendNames.has(name));
-  assert.deepEqual(foldersIn('src/resources'), names.sort());
+  assert.deepEqual(foldersIn('src/control/resources'), names.sort());
 });
 
 test('a resource names the ports that it uses, never the whole bag', () => {
   const wrong = productFiles()
-    .filter(({ path }) => /^src\/resources\/[^/]+\//.test(path))
+    .filter(({ path }) => /^src\/control\/resources\/[^/]+\//.test(path))
     .filter(({ text }) => /(?<!Pick<)\bSharedPorts\b(?!\[|[\w, ]* \} from)|\b(Resource|Operation)Ports\b/.test(text));
   assert.deepEqual(
     wrong.map(({ path }) => path),
@@ -96,13 +99,13 @@ test('a resource names the ports that it uses, never the whole bag', () => {
 
 test('every backend kind and destination kind has a folder of its name', () => {
   assert.deepEqual(foldersIn('src/backends'), backends.map((backend) => backend.name).sort());
-  assert.deepEqual(foldersIn('src/events/destinations'), destinationKinds.map((kind) => kind.name).sort());
+  assert.deepEqual(foldersIn('src/control/events/destinations'), destinationKinds.map((kind) => kind.name).sort());
 });
 
 test('every DNS provider has a folder of its name, with a definition, tests and a README', () => {
-  assert.deepEqual(foldersIn('src/dns/providers'), dnsProviders.map(({ name }) => name).sort());
+  assert.deepEqual(foldersIn('src/proxy/dns/providers'), dnsProviders.map(({ name }) => name).sort());
   for (const { name } of dnsProviders) {
-    const there = filesIn(`src/dns/providers/${name}/*`).map((path) => path.split('/')[4]);
+    const there = filesIn(`src/proxy/dns/providers/${name}/*`).map((path) => path.split('/')[5]);
     for (const file of ['README.md', `${name}.ts`]) assert.ok(there.includes(file), `${name} lacks ${file}`);
     // The hook is tested where its processes are.
     assert.ok(there.includes(`${name}.test.ts`) || name === 'hook', `${name} has no test`);
@@ -157,8 +160,8 @@ test('kinds of backends are named in their folders only', () => {
 test('every module and every destination kind has a README', () => {
   const readmes = filesIn('src/modules/*/README.md').map((path) => path.split('/')[2]);
   assert.deepEqual(readmes, moduleFolders());
-  const kinds = filesIn('src/events/destinations/*/README.md').map((path) => path.split('/')[3]);
-  assert.deepEqual(kinds, foldersIn('src/events/destinations'));
+  const kinds = filesIn('src/control/events/destinations/*/README.md').map((path) => path.split('/')[4]);
+  assert.deepEqual(kinds, foldersIn('src/control/events/destinations'));
 });
 
 test('id prefixes, kinds and paths are unique', () => {

@@ -10,7 +10,7 @@ const HERE = 'test/architecture/throwaway-backend';
 const REGISTRY = 'src/backends/registry.ts';
 /** Files written by `npm run generate`. */
 const GENERATED =
-  /^(openapi\.json|docs\/reference\/|src\/client\/generated\/|src\/cli\/api\/generated\/|src\/configuration-file\/generated\/)/;
+  /^(openapi\.json|docs\/reference\/|src\/client\/generated\/|src\/app\/cli\/api\/generated\/|src\/control\/configuration-file\/generated\/)/;
 
 test('a kind of backend is one folder and one line of the registry', { timeout: 240_000 }, async (t) => {
   const copy = await ProjectCopy.make(t);

@@ -15,7 +15,7 @@ const PAGE = 'docs/internals/writing-a-module.md';
 const REGISTRY = 'src/modules/registry.ts';
 /** Files that `npm run generate` writes. */
 const GENERATED =
-  /^(man\/|openapi\.json|docs\/reference\/|src\/config\/defaults\.yaml|src\/client\/generated\/|src\/cli\/(api|agent)\/generated\/|src\/configuration-file\/generated\/)/;
+  /^(man\/|openapi\.json|docs\/reference\/|src\/app\/settings\/defaults\.yaml|src\/client\/generated\/|src\/app\/cli\/(api|agent)\/generated\/|src\/control\/configuration-file\/generated\/)/;
 
 test('a module is one folder and one line of the registry', { timeout: 400_000 }, async (t) => {
   const copy = await ProjectCopy.make(t);
@@ -56,7 +56,7 @@ test('a module is one folder and one line of the registry', { timeout: 400_000 }
   assert.match(copy.read('openapi.json'), /\/throwaway"/);
   assert.match(copy.read('docs/reference/errors.md'), /ERR_POSTERN_THROWAWAY/);
   assert.match(copy.read('docs/reference/configuration.md'), /POSTERN_THROWAWAY_LIMIT/);
-  assert.match(copy.read('src/config/defaults.yaml'), /^throwaway_limit: 5$/m);
+  assert.match(copy.read('src/app/settings/defaults.yaml'), /^throwaway_limit: 5$/m);
   assert.match(await copy.run('bin/postern.mjs', 'server', '--help'), /--throwaway-limit\s+Characters that/);
   const help = await copy.run('bin/postern.mjs', 'http', '--help');
   assert.match(help, /--throwaway-greeting TEXT\s+Greeting for/);

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { filesIn, importsIn, productFiles, projectRoot } from './source-files.ts';
 
 /** What packages and launchers import. */
-const ENTRY_POINTS = ['src/client/index.ts', 'src/agent/index.ts', 'src/main/cli.ts'];
+const ENTRY_POINTS = ['src/client/index.ts', 'src/tunnel/agent/index.ts', 'src/app/main/cli.ts'];
 
 /** Exported for a test that looks at this one piece. */
 const FOR_TESTS = [

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
 import { parse } from 'yaml';
-import { settingNames } from '../../src/config/schema.ts';
+import { settingNames } from '../../src/app/settings/schema.ts';
 import { filesIn, MODULE_CONTRACT, productFiles, projectRoot } from './source-files.ts';
 
 interface Row {
@@ -14,7 +14,7 @@ interface Row {
 }
 
 /** Composition roots may know one noun by name; a new one changes nothing in them. */
-const ROOTS = 'src/main/';
+const ROOTS = 'src/app/main/';
 /** The store implements this interface of one module, for state that changes with traffic: docs/internals/decisions/0025. */
 const IMPLEMENTED_BY_THE_STORE = 'src/modules/contract/login-store.ts';
 
@@ -65,9 +65,9 @@ suite('the table "Where do I add" of ARCHITECTURE.md', () => {
     const listed = changedBy('an error').flatMap((path) => filesIn(withoutNames(path)));
     // These commands are parts of the command line, and flags are used without any part.
     const others = ['agent', 'import', 'service', 'up']
-      .map((part) => `src/cli/${part}/errors.ts`)
-      .concat('src/lib/flags.ts', 'src/lib/load-part.ts');
-    assert.deepEqual(tables.sort(), [...listed.filter((path) => path !== 'src/lib/errors.ts'), ...others].sort());
+      .map((part) => `src/app/cli/${part}/errors.ts`)
+      .concat('src/kit/flags.ts', 'src/kit/load-part.ts');
+    assert.deepEqual(tables.sort(), [...listed.filter((path) => path !== 'src/kit/errors.ts'), ...others].sort());
   });
 
   test('lists the migrations and the test that holds their fingerprints', () => {

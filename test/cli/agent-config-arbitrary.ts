@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { AgentConfig, DockerConfig, TunnelConfig } from '../../src/cli/agent/config/agent-config.ts';
+import type { AgentConfig, DockerConfig, TunnelConfig } from '../../src/app/cli/agent/config/agent-config.ts';
 
 const word = fc.stringMatching(/^[a-z][a-z0-9]{0,10}$/);
 const host = fc.tuple(word, word).map((labels) => labels.join('.'));

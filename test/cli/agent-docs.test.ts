@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
-import { examineAgentConfig } from '../../src/cli/agent/config/read-agent-config.ts';
+import { examineAgentConfig } from '../../src/app/cli/agent/config/read-agent-config.ts';
 import { runCommand } from './run-command.ts';
 
 const page = await readFile(new URL('../../docs/reference/agent.md', import.meta.url), 'utf8');

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import type { TunnelCommandName } from '../../src/cli/agent/agent-syntax.ts';
-import { createConfigCommand } from '../../src/cli/agent/config-command.ts';
-import { createStartCommand } from '../../src/cli/agent/start-command.ts';
-import { createTunnelCommand } from '../../src/cli/agent/tunnel-command.ts';
-import { createTextSource } from '../../src/cli/api/text-source.ts';
+import type { TunnelCommandName } from '../../src/app/cli/agent/agent-syntax.ts';
+import { createConfigCommand } from '../../src/app/cli/agent/config-command.ts';
+import { createStartCommand } from '../../src/app/cli/agent/start-command.ts';
+import { createTunnelCommand } from '../../src/app/cli/agent/tunnel-command.ts';
+import { createTextSource } from '../../src/app/cli/api/text-source.ts';
 import { rootPem } from './agent-certificate.ts';
 import { AgentWorld, type AgentWorldOptions } from './agent-world.ts';
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import type { EnrollOptions } from '../../src/agent/enroll.ts';
-import { AgentError } from '../../src/agent/errors.ts';
-import { createAgentCommand } from '../../src/cli/agent/join/join-command.ts';
-import { invitationLine } from '../../src/tunnel/invitation-line.ts';
+import { createAgentCommand } from '../../src/app/cli/agent/join/join-command.ts';
+import type { EnrollOptions } from '../../src/tunnel/agent/enroll.ts';
+import { AgentError } from '../../src/tunnel/agent/errors.ts';
+import { invitationLine } from '../../src/tunnel/protocol/invitation-line.ts';
 
 const LINE = invitationLine({
   ...{ gateway: 'gateway.example.com:7444', caSha256: 'ab'.repeat(32) },

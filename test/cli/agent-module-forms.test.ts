@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { runFlags, tunnelFlags, tunnelGroups } from '../../src/cli/agent/agent-syntax.ts';
-import { examineAgentConfig } from '../../src/cli/agent/config/read-agent-config.ts';
-import { moduleForms } from '../../src/cli/agent/module-forms.ts';
-import { createTunnelCommand } from '../../src/cli/agent/tunnel-command.ts';
-import { decodeModules, ModuleRefusal } from '../../src/edge/tunnels/endpoint-publisher.ts';
+import { runFlags, tunnelFlags, tunnelGroups } from '../../src/app/cli/agent/agent-syntax.ts';
+import { examineAgentConfig } from '../../src/app/cli/agent/config/read-agent-config.ts';
+import { moduleForms } from '../../src/app/cli/agent/module-forms.ts';
+import { createTunnelCommand } from '../../src/app/cli/agent/tunnel-command.ts';
 import { agentModules, commandForm } from '../../src/modules/agent-modules.ts';
 import { modules } from '../../src/modules/registry.ts';
+import { decodeModules, ModuleRefusal } from '../../src/proxy/edge/tunnels/endpoint-publisher.ts';
 import { AgentWorld } from './agent-world.ts';
 
 function isTakenByAgent(range: string): boolean {

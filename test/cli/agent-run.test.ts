@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { AgentError } from '../../src/agent/errors.ts';
-import type { AgentTunnel } from '../../src/agent/handle.ts';
-import { createStartCommand } from '../../src/cli/agent/start-command.ts';
-import { createTunnelCommand } from '../../src/cli/agent/tunnel-command.ts';
-import { reportBug } from '../../src/lib/guarded-listeners.ts';
+import { createStartCommand } from '../../src/app/cli/agent/start-command.ts';
+import { createTunnelCommand } from '../../src/app/cli/agent/tunnel-command.ts';
+import { reportBug } from '../../src/kit/guarded-listeners.ts';
+import { AgentError } from '../../src/tunnel/agent/errors.ts';
+import type { AgentTunnel } from '../../src/tunnel/agent/handle.ts';
 import { AgentWorld, type AgentWorldOptions, type ScriptedAgent } from './agent-world.ts';
 
 const TWO_TUNNELS = 'version: 2\ntunnels:\n  web: { proto: http, addr: 1 }\n  api: { proto: http, addr: 2 }\n';

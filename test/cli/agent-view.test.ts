@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { createStartCommand } from '../../src/cli/agent/start-command.ts';
-import { createTunnelCommand } from '../../src/cli/agent/tunnel-command.ts';
-import { widthOf } from '../../src/cli/output/styled-text.ts';
+import { createStartCommand } from '../../src/app/cli/agent/start-command.ts';
+import { createTunnelCommand } from '../../src/app/cli/agent/tunnel-command.ts';
+import { widthOf } from '../../src/app/cli/output/styled-text.ts';
 import { isLong } from '../support/share-of-cases.ts';
 import { ESC, Screen } from './agent-screen.ts';
 import { AgentWorld, type AgentWorldOptions } from './agent-world.ts';

@@ -1,4 +1,6 @@
 import { EventEmitter } from 'node:events';
+import type { AgentPorts } from '../../src/app/cli/agent/agent-ports.ts';
+import type { Command } from '../../src/app/cli/command.ts';
 import type {
   AgentEvent,
   AgentEventMap,
@@ -7,10 +9,8 @@ import type {
   AgentStatus,
   AgentTunnel,
   TunnelSpec,
-} from '../../src/agent/handle.ts';
-import type { InspectorOptions } from '../../src/agent/inspector/index.ts';
-import type { AgentPorts } from '../../src/cli/agent/agent-ports.ts';
-import type { Command } from '../../src/cli/command.ts';
+} from '../../src/tunnel/agent/handle.ts';
+import type { InspectorOptions } from '../../src/tunnel/agent/inspector/index.ts';
 
 type Writable<T> = { -readonly [Key in keyof T]: T[Key] };
 

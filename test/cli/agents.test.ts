@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, suite, test } from 'node:test';
-import { invitationLine } from '../../src/tunnel/invitation-line.ts';
+import { invitationLine } from '../../src/tunnel/protocol/invitation-line.ts';
 import { localHttp } from '../tunnel/support/fault-world.ts';
 import { type CommandResult, runCommand } from './run-command.ts';
 

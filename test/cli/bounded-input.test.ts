@@ -4,7 +4,7 @@ import { truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, suite, test } from 'node:test';
 import { stripVTControlCharacters } from 'node:util';
-import { createLog } from '../../src/logging/logger.ts';
+import { createLog } from '../../src/kit/logging/logger.ts';
 import { recorded } from '../support/recorded-request.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { TestWorld } from '../support/test-world.ts';

@@ -5,8 +5,8 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
 import { promisify } from 'node:util';
-import { systemClock } from '../../src/lib/clock.ts';
-import { runCli } from '../../src/main/cli.ts';
+import { runCli } from '../../src/app/main/cli.ts';
+import { systemClock } from '../../src/kit/clock.ts';
 import { openInternalCa } from '../support/internal-ca.ts';
 import { tempDir } from '../support/temp-dir.ts';
 

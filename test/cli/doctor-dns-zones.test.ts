@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, suite, test } from 'node:test';
-import { checkDnsZones } from '../../src/cli/doctor/checks/dns-zones.ts';
-import { loadConfig } from '../../src/config/load.ts';
+import { checkDnsZones } from '../../src/app/cli/doctor/checks/dns-zones.ts';
+import { loadConfig } from '../../src/app/settings/load.ts';
 import { startBind } from '../support/dns/bind.ts';
 import { NO_DNS, ref, SECRETS } from '../support/dns/challenge-records.ts';
 import { startFakeNameServer } from '../support/dns/fake-name-server.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import { stripVTControlCharacters } from 'node:util';
 import { parse } from 'yaml';
-import { listenerPort } from '../../src/publish/plan-edge.ts';
+import { listenerPort } from '../../src/client/publish/plan-edge.ts';
 import { LAUNCHER } from '../support/server-process.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { TestWorld } from '../support/test-world.ts';

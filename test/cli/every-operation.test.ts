@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { apiResources, verbWord } from '../../src/cli/api/api-resources.ts';
-import type { ApiFlag } from '../../src/cli/api/body-flags.ts';
-import { operationFlags } from '../../src/cli/api/operation-flags.ts';
-import { operationList } from '../../src/cli/api/operation-list.ts';
-import type { JsonValue } from '../../src/lib/json.ts';
-import type { Operation } from '../../src/resources/operation.ts';
+import { apiResources, verbWord } from '../../src/app/cli/api/api-resources.ts';
+import type { ApiFlag } from '../../src/app/cli/api/body-flags.ts';
+import { operationFlags } from '../../src/app/cli/api/operation-flags.ts';
+import { operationList } from '../../src/app/cli/api/operation-list.ts';
+import type { Operation } from '../../src/control/resources/operation.ts';
+import type { JsonValue } from '../../src/kit/json.ts';
 import { FURNISHED_ENV, FurnishedWorld } from '../conformance/furnished-world.ts';
 import { TestWorld } from '../support/test-world.ts';
 import { operatorEnv, runCommand } from './run-command.ts';

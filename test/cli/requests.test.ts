@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, suite, test } from 'node:test';
 import { stripVTControlCharacters } from 'node:util';
-import { runCli } from '../../src/main/cli.ts';
+import { runCli } from '../../src/app/main/cli.ts';
 import { recorded } from '../support/recorded-request.ts';
 import { TestWorld } from '../support/test-world.ts';
 import { operatorEnv, runCommand } from './run-command.ts';

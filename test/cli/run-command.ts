@@ -1,5 +1,5 @@
-import type { InstalledServer } from '../../src/cli/service/installed-server.ts';
-import { runCli } from '../../src/main/cli.ts';
+import type { InstalledServer } from '../../src/app/cli/service/installed-server.ts';
+import { runCli } from '../../src/app/main/cli.ts';
 import { TEST_API_KEY, type TestWorld } from '../support/test-world.ts';
 
 export interface CommandResult {

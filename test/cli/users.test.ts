@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, suite, test } from 'node:test';
-import type { CommandContext } from '../../src/cli/command.ts';
-import { usersCommand } from '../../src/cli/users/users-command.ts';
+import type { CommandContext } from '../../src/app/cli/command.ts';
+import { usersCommand } from '../../src/app/cli/users/users-command.ts';
 import { TEST_API_KEY, TestWorld } from '../support/test-world.ts';
 
 const world = await TestWorld.open({ after }, { env: { POSTERN_IDENTITY_HOST: 'id.example.com' } });

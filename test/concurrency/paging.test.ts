@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { before, suite, test } from 'node:test';
-import { createKsuidSource } from '../../src/lib/text/ksuid.ts';
+import { createKsuidSource } from '../../src/kit/text/ksuid.ts';
 import type { Delivery, DeliveryState, Lease, RecordPut } from '../../src/store/store.ts';
 import { isLong } from '../support/share-of-cases.ts';
 import type { TestWorld } from '../support/test-world.ts';

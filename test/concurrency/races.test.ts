@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { before, suite, test } from 'node:test';
-import { systemClock } from '../../src/lib/clock.ts';
+import { systemClock } from '../../src/kit/clock.ts';
 import { openInternalCa } from '../support/internal-ca.ts';
 import { isLong } from '../support/share-of-cases.ts';
 import { tempDir } from '../support/temp-dir.ts';

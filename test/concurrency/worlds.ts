@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before } from 'node:test';
-import type { Clock } from '../../src/lib/clock.ts';
+import type { Clock } from '../../src/kit/clock.ts';
 import type { Cleanup } from '../support/cleanup.ts';
 import { freshDatabase, type PostgresServer, startPostgres } from '../support/postgres.ts';
 import { TestWorld, type WorldOptions } from '../support/test-world.ts';

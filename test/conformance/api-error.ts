@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { apiErrors } from '../../src/api/errors.ts';
-import { documentErrors } from '../../src/documents/errors.ts';
-import type { ErrorRow } from '../../src/lib/errors.ts';
-import { resourceErrors } from '../../src/resources/errors.ts';
-import type { Operation } from '../../src/resources/operation.ts';
+import { apiErrors } from '../../src/control/api/errors.ts';
+import { documentErrors } from '../../src/control/documents/errors.ts';
+import { resourceErrors } from '../../src/control/resources/errors.ts';
+import type { Operation } from '../../src/control/resources/operation.ts';
+import type { ErrorRow } from '../../src/kit/errors.ts';
 import { storeErrors } from '../../src/store/errors.ts';
 import { documentedOperations, errorCodesOf, makeDocument } from '../api/openapi-document.ts';
 import type { ApiAnswer, TestWorld } from '../support/test-world.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import type { TSchema } from 'typebox';
-import { referenceAnnotation } from '../../src/lib/schema/annotations.ts';
-import { resources } from '../../src/resources/registry.ts';
+import { resources } from '../../src/control/resources/registry.ts';
+import { referenceAnnotation } from '../../src/kit/schema/annotations.ts';
 import { catalog, type FurnishedWorld } from './furnished-world.ts';
 import type { FieldSchema } from './wrong-values.ts';
 

@@ -1,8 +1,8 @@
 // Process of API inputs: takes long, so it starts early.
 import assert from 'node:assert/strict';
 import { after, suite, test } from 'node:test';
-import type { JsonValue } from '../../src/lib/json.ts';
-import type { Operation } from '../../src/resources/operation.ts';
+import type { Operation } from '../../src/control/resources/operation.ts';
+import type { JsonValue } from '../../src/kit/json.ts';
 import { shareOfCases } from '../support/share-of-cases.ts';
 import { type ApiAnswer, type RequestOptions, TestWorld } from '../support/test-world.ts';
 import { assertApiError, assertRefused, type ExpectedError } from './api-error.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { request as httpRequest } from 'node:http';
 import { after, test } from 'node:test';
-import { resources } from '../../src/resources/registry.ts';
+import { resources } from '../../src/control/resources/registry.ts';
 import { shareOfCases } from '../support/share-of-cases.ts';
 import { TEST_API_KEY, TestWorld } from '../support/test-world.ts';
 import { assertApiError, assertRefused, assertUnmoved } from './api-error.ts';

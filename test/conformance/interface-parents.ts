@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { createKsuidSource } from '../../src/lib/text/ksuid.ts';
+import { createKsuidSource } from '../../src/kit/text/ksuid.ts';
 import type { Lease, LeaseKind } from '../../src/store/store.ts';
 import type { TestWorld } from '../support/test-world.ts';
 import { makeCertificate } from './certificates.ts';

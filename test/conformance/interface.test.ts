@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
-import { createCatalog } from '../../src/documents/catalog.ts';
-import type { Documents } from '../../src/documents/documents.ts';
-import { operationsOf } from '../../src/documents/operations.ts';
+import { createCatalog } from '../../src/control/documents/catalog.ts';
+import type { Documents } from '../../src/control/documents/documents.ts';
+import { operationsOf } from '../../src/control/documents/operations.ts';
+import { resources } from '../../src/control/resources/registry.ts';
 import { modules } from '../../src/modules/registry.ts';
-import { resources } from '../../src/resources/registry.ts';
 import type { ApiAnswer, TestWorld } from '../support/test-world.ts';
 import { assertApiError, assertRefused, assertUnmoved } from './api-error.ts';
 import { onBothEngines } from './engine-worlds.ts';

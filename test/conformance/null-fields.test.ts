@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, suite, test } from 'node:test';
 import type { TObject, TSchema } from 'typebox';
-import { isJsonObject, type JsonValue } from '../../src/lib/json.ts';
-import { isObjectSchema } from '../../src/lib/schema/schema-facts.ts';
+import { isJsonObject, type JsonValue } from '../../src/kit/json.ts';
+import { isObjectSchema } from '../../src/kit/schema/schema-facts.ts';
 import { TestWorld } from '../support/test-world.ts';
 import { assertUnmoved } from './api-error.ts';
 import { bodyOperations, FURNISHED_ENV, FurnishedWorld, nameOf } from './furnished-world.ts';

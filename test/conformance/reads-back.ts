@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { TSchema } from 'typebox';
-import { referenceAnnotation } from '../../src/lib/schema/annotations.ts';
-import { itemsWithSecrets, secretVisibility } from '../../src/lib/schema/schema-facts.ts';
+import { referenceAnnotation } from '../../src/kit/schema/annotations.ts';
+import { itemsWithSecrets, secretVisibility } from '../../src/kit/schema/schema-facts.ts';
 import type { FieldSchema } from './wrong-values.ts';
 
 type Body = Readonly<Record<string, unknown>>;

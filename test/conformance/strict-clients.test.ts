@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, suite, test } from 'node:test';
-import type { JsonValue } from '../../src/lib/json.ts';
+import type { JsonValue } from '../../src/kit/json.ts';
 import { TestWorld } from '../support/test-world.ts';
 import { FURNISHED_ENV, FurnishedWorld } from './furnished-world.ts';
 

@@ -1,5 +1,5 @@
 import type { TSchema } from 'typebox';
-import type { JsonObject, JsonValue } from '../../src/lib/json.ts';
+import type { JsonObject, JsonValue } from '../../src/kit/json.ts';
 
 /** JSON Schema as far as our operations use it. */
 export interface FieldSchema {

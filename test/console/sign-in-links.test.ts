@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { chromium } from 'playwright-core';
-import { openCommand } from '../../src/cli/open/open-command.ts';
+import { openCommand } from '../../src/app/cli/open/open-command.ts';
 import { buildConsoleIfStale } from '../../tools/build-console.ts';
 import { CHROMIUM_FLAGS, chromiumPath } from '../support/chromium.ts';
 import { MovableClock } from '../support/login-world.ts';

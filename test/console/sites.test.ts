@@ -3,7 +3,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { type Browser, chromium, type Locator } from 'playwright-core';
-import { connect } from '../../src/agent/index.ts';
+import { connect } from '../../src/tunnel/agent/index.ts';
 import { buildConsoleIfStale } from '../../tools/build-console.ts';
 import { CHROMIUM_FLAGS, chromiumPath } from '../support/chromium.ts';
 import { LoginWorld } from '../support/login-world.ts';

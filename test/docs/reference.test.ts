@@ -32,7 +32,7 @@ suite('docs/reference/log-fields.md', () => {
 
   test('names the events of an agent and their fields', () => {
     const text = ['output/plain-lines.ts', 'docker/docker-tunnels.ts']
-      .map((path) => read(`src/cli/agent/${path}`))
+      .map((path) => read(`src/app/cli/agent/${path}`))
       .join('\n');
     const written = keysOfObjects(text, /(?:fields(?: =|:) (?:withoutNulls\()?|, )(?=\{ ?\n? *event: ')/g);
     const events = Array.from(text.matchAll(/\bevent: '(\w+)'/g), ([, event]) => event ?? '');

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../src/lib/json.ts';
+import type { JsonObject } from '../../src/kit/json.ts';
 import { BACKEND_KINDS, idsOf } from './module-writes.ts';
 import {
   create,

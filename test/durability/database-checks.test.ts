@@ -3,7 +3,7 @@ import { cp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { formatListenAddress } from '../../src/lib/net/listen-address.ts';
+import { formatListenAddress } from '../../src/kit/net/listen-address.ts';
 import type { StoreLocation } from '../../src/store/offline-database.ts';
 import { querySql } from '../store/engines.ts';
 import { ApiConnection } from '../support/api-connection.ts';

@@ -1,4 +1,4 @@
-import type { JsonValue } from '../../src/lib/json.ts';
+import type { JsonValue } from '../../src/kit/json.ts';
 import type { StoreLocation } from '../../src/store/offline-database.ts';
 import { querySql } from '../store/engines.ts';
 import { eventProblems } from './event-checks.ts';

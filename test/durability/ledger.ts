@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { JsonObject } from '../../src/lib/json.ts';
+import type { JsonObject } from '../../src/kit/json.ts';
 import { type DocumentKey, idIn, keyOf, kindIn } from './rendered-documents.ts';
 
 /** The effect of a write on one document. */

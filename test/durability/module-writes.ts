@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../src/lib/json.ts';
+import type { JsonObject } from '../../src/kit/json.ts';
 import type { Ledger } from './ledger.ts';
 import type { Random } from './random.ts';
 import { idIn, kindIn } from './rendered-documents.ts';

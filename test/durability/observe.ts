@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { JsonObject } from '../../src/lib/json.ts';
+import type { JsonObject } from '../../src/kit/json.ts';
 import type { ApiConnection } from '../support/api-connection.ts';
 import { COLLECTIONS, type DocumentKey, documentsIn } from './rendered-documents.ts';
 

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../src/lib/json.ts';
+import type { JsonObject } from '../../src/kit/json.ts';
 import type { DocumentChange, Ledger } from './ledger.ts';
 import { type ModuleWrite, moduleWrite } from './module-writes.ts';
 import type { Random } from './random.ts';

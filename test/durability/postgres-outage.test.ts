@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { JsonObject } from '../../src/lib/json.ts';
+import type { JsonObject } from '../../src/kit/json.ts';
 import type { StoreLocation } from '../../src/store/offline-database.ts';
 import type { ApiConnection } from '../support/api-connection.ts';
 import { startOwnPostgres } from '../support/own-postgres.ts';

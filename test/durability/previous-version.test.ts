@@ -128,7 +128,7 @@ for (const version of VERSIONS) {
       await symlink(NODE_MODULES, join(folder, 'agent', 'node_modules'));
       const { connect } = (await import(
         pathToFileURL(join(folder, 'agent', 'src', 'agent', 'index.ts')).href
-      )) as typeof import('../../src/agent/index.ts');
+      )) as typeof import('../../src/tunnel/agent/index.ts');
       const { port } = service.address() as AddressInfo;
       const agent = await connect({
         serverAddr: tunnel,

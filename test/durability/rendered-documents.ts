@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../src/lib/json.ts';
+import type { JsonObject } from '../../src/kit/json.ts';
 
 /** `kind id`; a module's kind is `owner's kind.module`, and its id the owner's. */
 export type DocumentKey = string;

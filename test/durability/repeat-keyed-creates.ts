@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../src/lib/json.ts';
+import type { JsonObject } from '../../src/kit/json.ts';
 import type { ApiConnection } from '../support/api-connection.ts';
 import type { Ledger } from './ledger.ts';
 import { documentsIn, idIn, kindIn } from './rendered-documents.ts';

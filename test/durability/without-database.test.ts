@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, suite, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Operation } from '../../src/resources/operation.ts';
+import type { Operation } from '../../src/control/resources/operation.ts';
 import { FURNISHED_ENV, FurnishedWorld, nameOf, operations, writeOperations } from '../conformance/furnished-world.ts';
 import { EdgeWorld } from '../support/edge-world.ts';
 import { logIn } from '../support/identity-provider.ts';

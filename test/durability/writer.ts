@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { JsonObject } from '../../src/lib/json.ts';
+import type { JsonObject } from '../../src/kit/json.ts';
 import type { Answer, ApiConnection } from '../support/api-connection.ts';
 import { isAsExpected, type Ledger } from './ledger.ts';
 import type { PlannedWrite, Workload } from './planned-write.ts';

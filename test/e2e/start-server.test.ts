@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { suite, test } from 'node:test';
-import { loadConfig } from '../../src/config/load.ts';
-import { startServer } from '../../src/main/server.ts';
+import { startServer } from '../../src/app/main/server.ts';
+import { loadConfig } from '../../src/app/settings/load.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 const silent = { write: () => {} };

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Deliverer, type DelivererOptions, startDeliveryUpkeep } from '../../src/events/delivery/deliverer.ts';
-import type { EventMessage, SendOutcome } from '../../src/events/destinations/destination-kind.ts';
+import { Deliverer, type DelivererOptions, startDeliveryUpkeep } from '../../src/control/events/delivery/deliverer.ts';
+import type { EventMessage, SendOutcome } from '../../src/control/events/destinations/destination-kind.ts';
 import type { Store } from '../../src/store/store.ts';
 import { event, ledger, oneLane, subscriptionPut } from '../store/conformance/lane-world.ts';
 import { committed } from '../store/conformance/store-under-test.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { runCli } from '../../src/main/cli.ts';
+import { runCli } from '../../src/app/main/cli.ts';
 import { operatorEnv, runCommand } from '../cli/run-command.ts';
 import { EventWorld } from './support/event-world.ts';
 

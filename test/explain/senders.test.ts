@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, suite, test } from 'node:test';
 import fc from 'fast-check';
-import { connect, type TunnelSpec } from '../../src/agent/index.ts';
+import { connect, type TunnelSpec } from '../../src/tunnel/agent/index.ts';
 import { TEST_USERS, type TestUser } from '../../tools/dev-idp/test-users.ts';
 import { type Issued, issue } from '../edge/tls/test-authority.ts';
 import type { AskOptions } from '../support/edge-clients.ts';

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { createServer as createTcpServer, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type AgentHandle, connect } from '../../src/agent/index.ts';
+import { type AgentHandle, connect } from '../../src/tunnel/agent/index.ts';
 import { ApiConnection } from '../support/api-connection.ts';
 import type { Cleanup } from '../support/cleanup.ts';
 import { webSocketUpstream } from '../support/clients/web-socket-upstream.ts';

@@ -7,8 +7,8 @@ import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import pino from 'pino';
-import { type HandoverOptions, handOver } from '../../src/main/handover/hand-over.ts';
-import type { OpenSocket } from '../../src/main/sockets/listening-sockets.ts';
+import { type HandoverOptions, handOver } from '../../src/app/main/handover/hand-over.ts';
+import type { OpenSocket } from '../../src/app/main/sockets/listening-sockets.ts';
 import type { HandoverStep } from './steps.ts';
 
 export const NEW_PROCESS = fileURLToPath(new URL('./new-process.ts', import.meta.url));

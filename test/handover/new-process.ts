@@ -1,5 +1,5 @@
 import { createServer } from 'node:net';
-import { Predecessor } from '../../src/main/handover/predecessor.ts';
+import { Predecessor } from '../../src/app/main/handover/predecessor.ts';
 import type { HandoverStep } from './steps.ts';
 
 /** Runs as its own process: takes over one listener, and dies or hangs at a step. Responds with its process id. */

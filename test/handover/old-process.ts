@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import pino from 'pino';
-import { handOver } from '../../src/main/handover/hand-over.ts';
+import { handOver } from '../../src/app/main/handover/hand-over.ts';
 import type { HandoverStep } from './steps.ts';
 
 /** Runs as its own process: hands over one listener, and is killed at a step. Responds with its process id. */

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { type AddressInfo, createServer } from 'node:net';
-import { descriptorOf } from '../../src/main/sockets/listening-sockets.ts';
+import { descriptorOf } from '../../src/app/main/sockets/listening-sockets.ts';
 
 /**
  * Runs as its own process, in the role of systemd: holds a listening socket and starts the program with it, twice. It

@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { systemdSockets } from '../../src/main/sockets/listening-sockets.ts';
+import { systemdSockets } from '../../src/app/main/sockets/listening-sockets.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 const HOLDER = fileURLToPath(new URL('./socket-holder.ts', import.meta.url));

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { type AgentHandle, connect, type TunnelSpec } from '../../src/agent/index.ts';
+import { type AgentHandle, connect, type TunnelSpec } from '../../src/tunnel/agent/index.ts';
 import type { Cleanup } from '../support/cleanup.ts';
 import type { EdgeAnswer } from '../support/edge-clients.ts';
 import type { IdentityWorld, IdentityWorldOptions } from '../support/identity-world.ts';

@@ -7,7 +7,7 @@ import { after, test } from 'node:test';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { decodeJwt } from 'jose';
 import type { Page } from 'playwright-core';
-import { connect } from '../../src/agent/index.ts';
+import { connect } from '../../src/tunnel/agent/index.ts';
 import { buildConsoleIfStale } from '../../tools/build-console.ts';
 import { issue } from '../edge/tls/test-authority.ts';
 import { recordingUpstream } from '../edge/traffic/recording-upstream.ts';

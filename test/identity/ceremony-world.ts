@@ -4,15 +4,15 @@ import type {
   PublicKeyCredentialRequestOptionsJSON,
   RegistrationResponseJSON,
 } from '@simplewebauthn/server';
-import type { NewPasskey, Person, PersonalPasskey } from '../../src/identity/contracts.ts';
+import type { NewPasskey, Person, PersonalPasskey } from '../../src/control/identity/contracts.ts';
 import {
   type Authentication,
   type AuthenticationPorts,
   authenticate,
   authenticationOptions,
-} from '../../src/identity/passkeys/authenticate.ts';
-import { type ChallengeScope, Challenges } from '../../src/identity/passkeys/ceremony.ts';
-import { type Registration, register, registrationOptions } from '../../src/identity/passkeys/register.ts';
+} from '../../src/control/identity/passkeys/authenticate.ts';
+import { type ChallengeScope, Challenges } from '../../src/control/identity/passkeys/ceremony.ts';
+import { type Registration, register, registrationOptions } from '../../src/control/identity/passkeys/register.ts';
 import { createKeyring } from '../../src/store/keyring.ts';
 import { MovableClock } from '../support/login-world.ts';
 import { type Deviations, SoftAuthenticator } from '../support/soft-authenticator.ts';

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, suite, test } from 'node:test';
-import type { NewPasskey } from '../../src/identity/contracts.ts';
-import { People } from '../../src/identity/people.ts';
-import { ReplicaCopy } from '../../src/replica/followed-replica.ts';
-import type { Replica } from '../../src/replica/replica.ts';
+import type { NewPasskey } from '../../src/control/identity/contracts.ts';
+import { People } from '../../src/control/identity/people.ts';
+import { ReplicaCopy } from '../../src/store/replica/followed-replica.ts';
+import type { Replica } from '../../src/store/replica/replica.ts';
 import { freshDatabase, startPostgres } from '../support/postgres.ts';
 import { TestWorld } from '../support/test-world.ts';
 

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
-import type { CommandContext } from '../../src/cli/command.ts';
-import { openCommand } from '../../src/cli/open/open-command.ts';
-import type { NewPasskey } from '../../src/identity/contracts.ts';
-import { People } from '../../src/identity/people.ts';
-import { openControlSocket } from '../../src/main/handover/restarts.ts';
+import type { CommandContext } from '../../src/app/cli/command.ts';
+import { openCommand } from '../../src/app/cli/open/open-command.ts';
+import { openControlSocket } from '../../src/app/main/handover/restarts.ts';
+import type { NewPasskey } from '../../src/control/identity/contracts.ts';
+import { People } from '../../src/control/identity/people.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { TestWorld } from '../support/test-world.ts';
 

@@ -20,7 +20,7 @@ const world = await IdentityWorld.open(
     },
   },
 );
-// A person with a role in the console gets no codes: src/identity/email-codes.test.ts bounds those of others.
+// A person with a role in the console gets no codes: src/control/identity/email-codes.test.ts bounds those of others.
 await world.invite(EMAIL, { groups: ['postern-admins'] });
 const { client_id: clientId } = await world.edge.api('POST', '/oidc_clients', {
   name: 'Wiki',

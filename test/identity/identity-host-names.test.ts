@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, suite, test } from 'node:test';
-import { connect } from '../../src/agent/index.ts';
+import { connect } from '../../src/tunnel/agent/index.ts';
 import { EdgeWorld } from '../support/edge-world.ts';
 import { Http2Clients } from '../support/http2-clients.ts';
 import { tempDir } from '../support/temp-dir.ts';

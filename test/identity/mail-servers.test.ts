@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, suite, test } from 'node:test';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
-import { smtpSender } from '../../src/identity/smtp.ts';
+import { smtpSender } from '../../src/control/identity/smtp.ts';
 import { issue } from '../edge/tls/test-authority.ts';
 import { MailServer, type MailServerOptions } from '../support/mail-server.ts';
 import { TestWorld } from '../support/test-world.ts';

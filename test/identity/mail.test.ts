@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
-import { MailQueue } from '../../src/identity/mail.ts';
+import { MailQueue } from '../../src/control/identity/mail.ts';
 import { until } from '../support/cluster.ts';
 import { SmtpServer } from '../support/smtp-server.ts';
 import { TestWorld } from '../support/test-world.ts';

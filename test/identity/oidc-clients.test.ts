@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, suite, test } from 'node:test';
 import { PosternClient } from '../../src/client/index.ts';
-import { hashToken } from '../../src/lib/text/secrets.ts';
+import { hashToken } from '../../src/kit/text/secrets.ts';
 import { TEST_API_KEY, TestWorld } from '../support/test-world.ts';
 
 const world = await TestWorld.open({ after }, { env: { POSTERN_IDENTITY_HOST: 'id.example.com' } });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import type { ChallengeScope } from '../../src/identity/passkeys/ceremony.ts';
+import type { ChallengeScope } from '../../src/control/identity/passkeys/ceremony.ts';
 import { type Deviations, SoftAuthenticator } from '../support/soft-authenticator.ts';
 import { CeremonyWorld, ORIGIN, outcomeOf } from './ceremony-world.ts';
 

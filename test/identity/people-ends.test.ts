@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, suite, test } from 'node:test';
-import { subjectIdentity } from '../../src/lib/text/secrets.ts';
+import { subjectIdentity } from '../../src/kit/text/secrets.ts';
 import { newLogin } from '../store/conformance/new-login.ts';
 import { testPasskeyPut } from '../support/passkey-put.ts';
 import { freshDatabase, startPostgres } from '../support/postgres.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, suite, test } from 'node:test';
-import type { NewPasskey } from '../../src/identity/contracts.ts';
-import { People } from '../../src/identity/people.ts';
+import type { NewPasskey } from '../../src/control/identity/contracts.ts';
+import { People } from '../../src/control/identity/people.ts';
 import { freshDatabase, startPostgres } from '../support/postgres.ts';
 import { TestWorld } from '../support/test-world.ts';
 

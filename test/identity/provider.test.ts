@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { suite, test } from 'node:test';
 import { createLocalJWKSet, decodeJwt, jwtVerify } from 'jose';
-import { valuesOf } from '../../src/lib/http/header-values.ts';
+import { valuesOf } from '../../src/kit/http/header-values.ts';
 import { ENGINES, type EngineName, emptyLocation, openAt, querySql, usePostgres } from '../store/engines.ts';
 import type { Cleanup } from '../support/cleanup.ts';
 import {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, suite, test } from 'node:test';
-import { invitationOf } from '../../src/identity/people-records.ts';
-import { subjectIdentity } from '../../src/lib/text/secrets.ts';
+import { invitationOf } from '../../src/control/identity/people-records.ts';
+import { subjectIdentity } from '../../src/kit/text/secrets.ts';
 import { newLogin } from '../store/conformance/new-login.ts';
 import { until } from '../support/cluster.ts';
 import { testPasskeyPut } from '../support/passkey-put.ts';

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import type { IdentityPage, IdentityPeople, IdentitySessions } from '../../src/identity/contracts.ts';
-import { accountRoutes } from '../../src/identity/pages/account-routes.ts';
-import { consentRoutes } from '../../src/identity/pages/consent-routes.ts';
-import type { PagePorts } from '../../src/identity/pages/page-ports.ts';
-import { systemClock } from '../../src/lib/clock.ts';
-import { firstValue } from '../../src/lib/http/header-values.ts';
+import type { IdentityPage, IdentityPeople, IdentitySessions } from '../../src/control/identity/contracts.ts';
+import { accountRoutes } from '../../src/control/identity/pages/account-routes.ts';
+import { consentRoutes } from '../../src/control/identity/pages/consent-routes.ts';
+import type { PagePorts } from '../../src/control/identity/pages/page-ports.ts';
+import { systemClock } from '../../src/kit/clock.ts';
+import { firstValue } from '../../src/kit/http/header-values.ts';
 import type { Cleanup } from '../support/cleanup.ts';
 import { CookieJar } from '../support/cookie-jar.ts';
 import type { AskOptions, EdgeAnswer } from '../support/edge-clients.ts';

@@ -4,8 +4,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
 import { parse } from 'yaml';
-import { loadConfig } from '../../src/config/load.ts';
-import { settingNames, variableOf } from '../../src/config/schema.ts';
+import { loadConfig } from '../../src/app/settings/load.ts';
+import { settingNames, variableOf } from '../../src/app/settings/schema.ts';
 import { projectRoot } from '../docs/markdown.ts';
 import { stages } from './dockerfile.ts';
 

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { chmodSync, chownSync, existsSync, mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
-import { settingNames, variableOf } from '../../src/config/schema.ts';
+import { settingNames, variableOf } from '../../src/app/settings/schema.ts';
 import { isInContext } from '../../tools/release/container-context.ts';
 import { projectRoot } from '../docs/markdown.ts';
 import { builtByDockerfile } from '../support/built-binary.ts';
@@ -64,7 +64,7 @@ suite('the Dockerfile', { timeout: TIMEOUT_MS }, () => {
       'node_modules/x',
       'postern-data/secret.key',
       '.env',
-      'src/lib/net/cidr.test.ts',
+      'src/kit/net/cidr.test.ts',
       'dist/x',
     ])
       assert(!isInContext(path), path);

@@ -85,7 +85,14 @@ suite('the archive of a release', () => {
     const listed = execFileSync('tar', ['-tzf', 'context.tar.gz'], { cwd: folder, encoding: 'utf8' })
       .trim()
       .split('\n');
-    for (const path of ['Dockerfile', '.dockerignore', 'compose.yaml', '.npmrc', 'src/main/cli.ts', 'bin/postern.mjs'])
+    for (const path of [
+      'Dockerfile',
+      '.dockerignore',
+      'compose.yaml',
+      '.npmrc',
+      'src/app/main/cli.ts',
+      'bin/postern.mjs',
+    ])
       assert(listed.includes(path), path);
     assert.equal(new Set(listed).size, listed.length);
     assert.deepEqual(

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect } from 'node:tls';
-import { systemClock } from '../../src/lib/clock.ts';
+import { systemClock } from '../../src/kit/clock.ts';
 import { openInternalCa } from '../support/internal-ca.ts';
 import { startServerProcess } from '../support/server-process.ts';
 import { tempDir } from '../support/temp-dir.ts';

@@ -1,6 +1,6 @@
-import { createServiceCommand } from '../../src/cli/service/service-command.ts';
-import type { ServicePorts } from '../../src/cli/service/service-ports.ts';
-import { servicePorts } from '../../src/main/commands/service-ports.ts';
+import { createServiceCommand } from '../../src/app/cli/service/service-command.ts';
+import type { ServicePorts } from '../../src/app/cli/service/service-ports.ts';
+import { servicePorts } from '../../src/app/main/commands/service-ports.ts';
 
 export interface ServiceWorld {
   readonly ports?: Partial<ServicePorts>;

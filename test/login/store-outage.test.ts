@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isStoreOutage } from '../../src/lib/error-text.ts';
+import { isStoreOutage } from '../../src/kit/error-text.ts';
 import { storeErrors } from '../../src/store/errors.ts';
 import type { EdgeAnswer } from '../support/edge-world.ts';
 import { HostileSite } from './hostile/hostile-site.ts';

@@ -60,7 +60,7 @@ const languages: Readonly<Record<string, Language>> = {
   Java: {
     generator: 'java',
     needs: [],
-    program: ['Crud.java', 'src/main/java/org/openapitools/client/Crud.java'],
+    program: ['Crud.java', 'src/app/main/java/org/openapitools/client/Crud.java'],
     steps: [
       'mvn --batch-mode --quiet compile dependency:copy-dependencies -DincludeScope=runtime',
       'java -cp target/classes:target/dependency/* org.openapitools.client.Crud',

@@ -5,7 +5,7 @@ import { openVisitors } from '../edge/traffic/open-visitors.ts';
 import { ownAddresses } from '../support/cluster/own-addresses.ts';
 import { eventually } from '../tunnel/support/fault-world.ts';
 
-/** `src/lib/net/sockets.ts`: a minute of silence, and a minute of questions. */
+/** `src/kit/net/sockets.ts`: a minute of silence, and a minute of questions. */
 const VANISHED_AFTER_MS = 120_000;
 /** A busy machine notices its timers late. */
 const SLACK_MS = 10_000;

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { systemClock } from '../../src/lib/clock.ts';
-import { NodeQuestions } from '../../src/nodes/node-questions.ts';
-import { InstallationRequests, OthersRequests } from '../../src/telemetry/requests/installation-requests.ts';
-import { RequestHistory } from '../../src/telemetry/requests/request-history.ts';
-import { InstallationSeries } from '../../src/telemetry/series/installation-series.ts';
-import { TrafficSeries } from '../../src/telemetry/series/traffic-series.ts';
+import { systemClock } from '../../src/kit/clock.ts';
+import { InstallationRequests, OthersRequests } from '../../src/proxy/telemetry/requests/installation-requests.ts';
+import { RequestHistory } from '../../src/proxy/telemetry/requests/request-history.ts';
+import { InstallationSeries } from '../../src/proxy/telemetry/series/installation-series.ts';
+import { TrafficSeries } from '../../src/proxy/telemetry/series/traffic-series.ts';
+import { NodeQuestions } from '../../src/tunnel/nodes/node-questions.ts';
 import { recorded } from '../support/recorded-request.ts';
 import { eventually } from '../tunnel/support/fault-world.ts';
 import { LinkWorld } from './support/link-world.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { before, suite, test } from 'node:test';
-import { systemClock } from '../../src/lib/clock.ts';
-import { CONSOLE_SESSION_KIND } from '../../src/resources/console-session-record.ts';
+import { CONSOLE_SESSION_KIND } from '../../src/control/resources/console-session-record.ts';
+import { systemClock } from '../../src/kit/clock.ts';
 import { cleanupAfterSuite, ENGINES, openWorld, openWorldsOnOneDatabase, usePostgres } from '../concurrency/worlds.ts';
 import { browserRequest } from '../support/browser-request.ts';
 import { ConsoleBrowser, postSession } from '../support/console-browser.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, suite, test } from 'node:test';
-import { createCatalog } from '../../src/documents/catalog.ts';
+import { createCatalog } from '../../src/control/documents/catalog.ts';
+import { resources } from '../../src/control/resources/registry.ts';
 import { modules } from '../../src/modules/registry.ts';
-import { resources } from '../../src/resources/registry.ts';
 import { TestWorld } from '../support/test-world.ts';
 import { makeKey } from './keys.ts';
 

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { readRequest } from '../../src/agent/local/served-request.ts';
 import { responseHeadersProblem } from '../../src/backends/http_response/http-response.ts';
-import { SPECIAL } from '../../src/edge/http/dropped-headers.ts';
-import { webhook } from '../../src/events/destinations/webhook/webhook.ts';
-import { HOP_BY_HOP } from '../../src/lib/http/header-values.ts';
-import { headerName, isAllowedInTrailers } from '../../src/lib/http1/header-names.ts';
-import { assertSafeName } from '../../src/upstream/request-headers.ts';
+import { webhook } from '../../src/control/events/destinations/webhook/webhook.ts';
+import { HOP_BY_HOP } from '../../src/kit/http/header-values.ts';
+import { headerName, isAllowedInTrailers } from '../../src/kit/http1/header-names.ts';
+import { SPECIAL } from '../../src/proxy/edge/http/dropped-headers.ts';
+import { assertSafeName } from '../../src/proxy/upstream/request-headers.ts';
+import { readRequest } from '../../src/tunnel/agent/local/served-request.ts';
 import { productFiles } from '../architecture/source-files.ts';
 
 /** The copies of this list had drifted: those of the upstream clients, the agent, webhooks and fixed responses lacked `http2-settings`. */
@@ -41,7 +41,7 @@ suite('hop-by-hop headers', () => {
     const copies = productFiles().filter(({ text }) => /['` ]proxy-connection['` ]/.test(text));
     assert.deepEqual(
       copies.map(({ path }) => path),
-      ['src/lib/http/header-values.ts'],
+      ['src/kit/http/header-values.ts'],
     );
   });
 });

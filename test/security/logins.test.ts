@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { FailedAuthenticationDelay } from '../../src/api/authentication.ts';
+import { FailedAuthenticationDelay } from '../../src/control/api/authentication.ts';
 import {
   countByStatus,
   ENGINES,

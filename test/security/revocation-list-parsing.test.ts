@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { X509Certificate } from 'node:crypto';
 import { suite, test } from 'node:test';
 import fc from 'fast-check';
-import { ListProblem } from '../../src/lib/pki/certificate-extensions.ts';
-import { listsInBytes } from '../../src/lib/pki/read-revocation-lists.ts';
-import { isSignedBy } from '../../src/lib/pki/revocation-list.ts';
+import { ListProblem } from '../../src/kit/pki/certificate-extensions.ts';
+import { listsInBytes } from '../../src/kit/pki/read-revocation-lists.ts';
+import { isSignedBy } from '../../src/kit/pki/revocation-list.ts';
 import { issue } from '../edge/tls/test-authority.ts';
 import { contentsOf, crl, element, hugeCrl, long, publishedAt, scope } from '../support/test-crl.ts';
 

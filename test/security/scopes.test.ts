@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { before, suite, test } from 'node:test';
-import { createCatalog } from '../../src/documents/catalog.ts';
-import type { Documents } from '../../src/documents/documents.ts';
-import { operationsOf } from '../../src/documents/operations.ts';
-import { createKsuidSource } from '../../src/lib/text/ksuid.ts';
+import { createCatalog } from '../../src/control/documents/catalog.ts';
+import type { Documents } from '../../src/control/documents/documents.ts';
+import { operationsOf } from '../../src/control/documents/operations.ts';
+import { resources } from '../../src/control/resources/registry.ts';
+import { createKsuidSource } from '../../src/kit/text/ksuid.ts';
 import { modules } from '../../src/modules/registry.ts';
-import { resources } from '../../src/resources/registry.ts';
 import { cleanupAfterSuite, ENGINES, made, makeRoute, openWorld, usePostgres } from '../concurrency/worlds.ts';
 import { shareOfCases } from '../support/share-of-cases.ts';
 import { TestWorld } from '../support/test-world.ts';

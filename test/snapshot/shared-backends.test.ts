@@ -5,7 +5,7 @@ import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import type { BackendSnapshot } from '../../src/backends/backend.ts';
 import { modules } from '../../src/modules/registry.ts';
-import { Snapshots } from '../../src/snapshot/snapshots.ts';
+import { Snapshots } from '../../src/proxy/snapshot/snapshots.ts';
 import { type MemoryPut, MemoryReplica, memoryId, memorySite } from '../support/memory-replica.ts';
 
 setFlagsFromString('--expose-gc');

@@ -4,8 +4,8 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { isPass } from '../../src/modules/contract/decides.ts';
 import { modules } from '../../src/modules/registry.ts';
-import type { FollowedReplica } from '../../src/replica/followed-replica.ts';
-import { Snapshots } from '../../src/snapshot/snapshots.ts';
+import { Snapshots } from '../../src/proxy/snapshot/snapshots.ts';
+import type { FollowedReplica } from '../../src/store/replica/followed-replica.ts';
 import { type MemoryPut, MemoryReplica, memoryId, memorySite } from '../support/memory-replica.ts';
 
 setFlagsFromString('--expose-gc');

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
-import { createCatalog } from '../../src/documents/catalog.ts';
+import { createCatalog } from '../../src/control/documents/catalog.ts';
+import { resources } from '../../src/control/resources/registry.ts';
 import { isPass } from '../../src/modules/contract/decides.ts';
 import type { ModuleRuntime } from '../../src/modules/contract/keeps-state.ts';
 import { modules } from '../../src/modules/registry.ts';
-import { resources } from '../../src/resources/registry.ts';
-import type { EdgeSnapshot } from '../../src/snapshot/edge-snapshot.ts';
-import { Snapshots } from '../../src/snapshot/snapshots.ts';
+import type { EdgeSnapshot } from '../../src/proxy/snapshot/edge-snapshot.ts';
+import { Snapshots } from '../../src/proxy/snapshot/snapshots.ts';
 import { edgeIdOf, hostOf, put, putSharedPolicyEdges, ruleDoc, SHARED_POLICY } from '../support/shared-policy-edges.ts';
 import { TestWorld } from '../support/test-world.ts';
 

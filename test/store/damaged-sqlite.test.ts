@@ -14,7 +14,7 @@ import {
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { PosternError } from '../../src/lib/errors.ts';
+import type { PosternError } from '../../src/kit/errors.ts';
 import { fromSqliteError, SqliteConnection } from '../../src/store/sqlite/sqlite-connection.ts';
 import type { Store, StoreState } from '../../src/store/store.ts';
 import { committed, put } from './conformance/store-under-test.ts';

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { after, before } from 'node:test';
 import pg from 'pg';
-import type { Clock } from '../../src/lib/clock.ts';
+import type { Clock } from '../../src/kit/clock.ts';
 import type { StoreLocation } from '../../src/store/offline-database.ts';
 import { type OpenPostgresStoreOptions, openPostgresStore } from '../../src/store/postgres/open-postgres-store.ts';
 import { type OpenSqliteStoreOptions, openSqliteStore } from '../../src/store/sqlite/open-sqlite-store.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import pg from 'pg';
-import { systemClock } from '../../src/lib/clock.ts';
+import { systemClock } from '../../src/kit/clock.ts';
 import type { PostgresLocation } from '../../src/store/offline-database.ts';
 import { emptyLocation, openAt, usePostgres } from './engines.ts';
 

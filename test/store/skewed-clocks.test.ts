@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { systemClock } from '../../src/lib/clock.ts';
+import { systemClock } from '../../src/kit/clock.ts';
 import { feedLogin } from '../support/feed-logins.ts';
 import { claim, event, oneLane, settlement } from './conformance/lane-world.ts';
 import { committed } from './conformance/store-under-test.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Replica } from '../../src/replica/replica.ts';
+import { Replica } from '../../src/store/replica/replica.ts';
 import { feedLogin } from '../support/feed-logins.ts';
 import { committed, everything, put } from './conformance/store-under-test.ts';
 import { ENGINES, emptyLocation, openAt, querySql, usePostgres } from './engines.ts';

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type AgentHandle, type AgentOptions, startAgent, type TunnelSpec } from '../../src/agent/index.ts';
+import { type AgentHandle, type AgentOptions, startAgent, type TunnelSpec } from '../../src/tunnel/agent/index.ts';
 import type { Cleanup } from './cleanup.ts';
 import { ClusterNode, type NodePorts } from './cluster/cluster-node.ts';
 import { freePortsOn, ownAddresses } from './cluster/own-addresses.ts';

@@ -1,4 +1,4 @@
-import { CONSOLE_SESSION_KIND, sessionDoc } from '../../src/resources/console-session-record.ts';
+import { CONSOLE_SESSION_KIND, sessionDoc } from '../../src/control/resources/console-session-record.ts';
 import type { RecordPut } from '../../src/store/store.ts';
 
 /** A session of a person whom nobody knows the secrets of. */

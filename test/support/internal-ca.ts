@@ -1,8 +1,8 @@
-import type { Clock } from '../../src/lib/clock.ts';
-import { type InternalCa, openInternalCa as open } from '../../src/pki/internal-ca.ts';
-import type { AuthorityPair, AuthorityRecords } from '../../src/pki/internal-ca-places.ts';
+import type { Clock } from '../../src/kit/clock.ts';
+import { type InternalCa, openInternalCa as open } from '../../src/proxy/pki/internal-ca.ts';
+import type { AuthorityPair, AuthorityRecords } from '../../src/proxy/pki/internal-ca-places.ts';
 
-export type { InternalCa } from '../../src/pki/internal-ca.ts';
+export type { InternalCa } from '../../src/proxy/pki/internal-ca.ts';
 
 /** Replaces a store. */
 export function memoryRecords(): AuthorityRecords & { readonly pairs: Map<string, AuthorityPair> } {

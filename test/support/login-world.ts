@@ -1,6 +1,6 @@
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Clock } from '../../src/lib/clock.ts';
+import type { Clock } from '../../src/kit/clock.ts';
 import type { IdentityProviderOptions, RunningIdentityProvider } from '../../tools/dev-idp/create-identity-provider.ts';
 import type { Cleanup } from './cleanup.ts';
 import { CookieJar } from './cookie-jar.ts';

@@ -1,4 +1,4 @@
-import type { CertificateJob, ManagedCertificateDoc } from '../../src/acme/records.ts';
+import type { CertificateJob, ManagedCertificateDoc } from '../../src/proxy/acme/records.ts';
 import type { RecordPut } from '../../src/store/store.ts';
 
 export const FAILED_JOB: CertificateJob = {

@@ -1,4 +1,4 @@
-import { passkeyPut } from '../../src/identity/people-records.ts';
+import { passkeyPut } from '../../src/control/identity/people-records.ts';
 import type { RecordPut } from '../../src/store/store.ts';
 
 /** A passkey as a person would have registered it. */

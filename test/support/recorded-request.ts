@@ -1,5 +1,5 @@
-import { createDenseIds } from '../../src/lib/text/ksuid.ts';
-import type { RecordedRequest } from '../../src/telemetry/requests/recorded-request.ts';
+import { createDenseIds } from '../../src/kit/text/ksuid.ts';
+import type { RecordedRequest } from '../../src/proxy/telemetry/requests/recorded-request.ts';
 
 const newId = createDenseIds('rq');
 

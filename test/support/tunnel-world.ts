@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { type AgentHandle, type AgentOptions, connect, type TunnelSpec } from '../../src/agent/index.ts';
+import { type AgentHandle, type AgentOptions, connect, type TunnelSpec } from '../../src/tunnel/agent/index.ts';
 import type { Cleanup } from './cleanup.ts';
 import { EdgeWorld } from './edge-world.ts';
 import type { WorldOptions } from './test-world.ts';

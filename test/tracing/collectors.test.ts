@@ -3,7 +3,7 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { get, type ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import { after, suite, test } from 'node:test';
-import { collectorAgent } from '../../src/tracing/open-tracing.ts';
+import { collectorAgent } from '../../src/proxy/tracing/open-tracing.ts';
 import { deadAddress } from '../edge/traffic/recording-upstream.ts';
 import { EdgeWorld } from '../support/edge-world.ts';
 import { eventually } from '../tunnel/support/fault-world.ts';

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { registerHooks } from 'node:module';
 import { suite, test } from 'node:test';
 import { Registry } from 'prom-client';
-import { loadConfig } from '../../src/config/load.ts';
-import { openServerTracing } from '../../src/main/data-plane/tracing.ts';
+import { openServerTracing } from '../../src/app/main/data-plane/tracing.ts';
+import { loadConfig } from '../../src/app/settings/load.ts';
 
 const resolved: string[] = [];
 registerHooks({

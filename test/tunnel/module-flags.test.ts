@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import type { IncomingMessage } from 'node:http';
 import { after, test } from 'node:test';
-import type { TunnelSpec } from '../../src/agent/handle.ts';
-import { createStartCommand } from '../../src/cli/agent/start-command.ts';
-import { createTunnelCommand } from '../../src/cli/agent/tunnel-command.ts';
+import { createStartCommand } from '../../src/app/cli/agent/start-command.ts';
+import { createTunnelCommand } from '../../src/app/cli/agent/tunnel-command.ts';
+import type { TunnelSpec } from '../../src/tunnel/agent/handle.ts';
 import { AgentWorld } from '../cli/agent-world.ts';
 import { Receiver } from '../events/support/receiver.ts';
 import { TunnelWorld } from '../support/tunnel-world.ts';

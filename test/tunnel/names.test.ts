@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, suite, test } from 'node:test';
-import { AgentError } from '../../src/agent/index.ts';
+import { AgentError } from '../../src/tunnel/agent/index.ts';
 import { TunnelWorld } from '../support/tunnel-world.ts';
 
 const world = await TunnelWorld.open({ after });

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { consoleSite, publishSite } from '../../src/cli/up/publish-site.ts';
-import { factsInEffect, readSettings } from '../../src/cli/up/reach-server.ts';
+import { consoleSite, publishSite } from '../../src/app/cli/up/publish-site.ts';
+import { factsInEffect, readSettings } from '../../src/app/cli/up/reach-server.ts';
+import { loadConfig } from '../../src/app/settings/load.ts';
 import { Transport } from '../../src/client/transport.ts';
-import { loadConfig } from '../../src/config/load.ts';
 import { HostBrowser, openWithoutProof } from '../identity/without-proof.ts';
 import { TEST_API_KEY } from '../support/test-world.ts';
 

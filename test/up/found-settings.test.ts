@@ -3,11 +3,11 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { after, suite, test } from 'node:test';
-import { problemText } from '../../src/cli/problem-text.ts';
-import { createDownCommand } from '../../src/cli/up/down-command.ts';
-import { createUpCommand } from '../../src/cli/up/up-command.ts';
-import { servicePorts } from '../../src/main/commands/service-ports.ts';
-import { upPorts } from '../../src/main/commands/up-ports.ts';
+import { problemText } from '../../src/app/cli/problem-text.ts';
+import { createDownCommand } from '../../src/app/cli/up/down-command.ts';
+import { createUpCommand } from '../../src/app/cli/up/up-command.ts';
+import { servicePorts } from '../../src/app/main/commands/service-ports.ts';
+import { upPorts } from '../../src/app/main/commands/up-ports.ts';
 import { listenOn } from '../support/listen-on.ts';
 import { tempDir } from '../support/temp-dir.ts';
 

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type Server, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import type { HeaderList } from '../../src/lib/http/header-values.ts';
-import { DeadlineTicker } from '../../src/upstream/deadline-ticker.ts';
-import { type OpenUpstreamOptions, openUpstream } from '../../src/upstream/open-upstream.ts';
+import type { HeaderList } from '../../src/kit/http/header-values.ts';
+import { DeadlineTicker } from '../../src/proxy/upstream/deadline-ticker.ts';
+import { type OpenUpstreamOptions, openUpstream } from '../../src/proxy/upstream/open-upstream.ts';
 import type {
   ResponseHead,
   Upstream,
@@ -13,7 +13,7 @@ import type {
   UpstreamHandler,
   UpstreamLimits,
   UpstreamRequest,
-} from '../../src/upstream/upstream.ts';
+} from '../../src/proxy/upstream/upstream.ts';
 
 export const limits: UpstreamLimits = {
   connectTimeoutMs: 5000,

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:http2';
 import { type AddressInfo, createServer } from 'node:net';
-import { cancelStream } from '../../src/lib/http2/stream-end.ts';
+import { cancelStream } from '../../src/kit/http2/stream-end.ts';
 import { FLAG, FRAME, frame, SETTINGS, SETTINGS_ACK, STATUS_200 } from '../support/http2-frames.ts';
 
 /** Runs as its own process, because an unpatched runtime aborts. */

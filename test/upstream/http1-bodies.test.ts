@@ -4,8 +4,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { PassThrough, Readable } from 'node:stream';
 import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { HeaderList } from '../../src/lib/http/header-values.ts';
-import type { RequestBody } from '../../src/upstream/upstream.ts';
+import type { HeaderList } from '../../src/kit/http/header-values.ts';
+import type { RequestBody } from '../../src/proxy/upstream/upstream.ts';
 import { Answer, ask, assertNothingLeft, rawServer, upstreamTo } from './ask.ts';
 
 after(assertNothingLeft);

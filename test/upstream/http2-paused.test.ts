@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { constants, type ServerHttp2Stream } from 'node:http2';
 import { after, suite, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { resetStream } from '../../src/lib/http2/stream-end.ts';
-import type { Upstream } from '../../src/upstream/upstream.ts';
+import { resetStream } from '../../src/kit/http2/stream-end.ts';
+import type { Upstream } from '../../src/proxy/upstream/upstream.ts';
 import { Answer, ask, assertNothingLeft, upstreamTo } from './ask.ts';
 import { backendCertificate, http2Server } from './tls-servers.ts';
 

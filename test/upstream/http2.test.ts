@@ -3,7 +3,7 @@ import { constants, type IncomingHttpHeaders, type ServerHttp2Stream, sensitiveH
 import { PassThrough, Readable } from 'node:stream';
 import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { RequestBody } from '../../src/upstream/upstream.ts';
+import type { RequestBody } from '../../src/proxy/upstream/upstream.ts';
 import { Answer, ask, assertNothingLeft, type TestUpstreamOptions, upstreamTo } from './ask.ts';
 import { backendCertificate, http2Server } from './tls-servers.ts';
 

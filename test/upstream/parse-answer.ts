@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import type { HeaderList } from '../../src/lib/http/header-values.ts';
-import type { ParserProblem } from '../../src/lib/http1/chunked-body.ts';
-import { Http1ResponseParser, type ParserState } from '../../src/upstream/http1-response-parser.ts';
-import type { ResponseHead } from '../../src/upstream/upstream.ts';
+import type { HeaderList } from '../../src/kit/http/header-values.ts';
+import type { ParserProblem } from '../../src/kit/http1/chunked-body.ts';
+import { Http1ResponseParser, type ParserState } from '../../src/proxy/upstream/http1-response-parser.ts';
+import type { ResponseHead } from '../../src/proxy/upstream/upstream.ts';
 
 export interface ParsedAnswer {
   readonly state: ParserState;

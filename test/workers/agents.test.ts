@@ -5,8 +5,8 @@ import { type AddressInfo, connect, createServer } from 'node:net';
 import { after, afterEach, suite, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { WebSocket, WebSocketServer } from 'ws';
-import type { AgentHandle } from '../../src/agent/index.ts';
-import type { EdgeWorkers } from '../../src/main/workers/edge-workers.ts';
+import type { EdgeWorkers } from '../../src/app/main/workers/edge-workers.ts';
+import type { AgentHandle } from '../../src/tunnel/agent/index.ts';
 import { TunnelWorld } from '../support/tunnel-world.ts';
 import { eventually, hostOf, localHttp, QUICK_TRIES } from '../tunnel/support/fault-world.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { ClientHttp2Session } from 'node:http2';
-import { until } from '../../src/lib/async/waiting.ts';
-import type { EdgeWorkers } from '../../src/main/workers/edge-workers.ts';
+import type { EdgeWorkers } from '../../src/app/main/workers/edge-workers.ts';
+import { until } from '../../src/kit/async/waiting.ts';
 import type { EdgeWorld, Site } from '../support/edge-world.ts';
 
 const WITHIN_MS = 60_000;

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import type { Agent } from 'node:https';
 import { after, afterEach, suite, test } from 'node:test';
-import { until } from '../../src/lib/async/waiting.ts';
-import type { EdgeWorkers } from '../../src/main/workers/edge-workers.ts';
+import type { EdgeWorkers } from '../../src/app/main/workers/edge-workers.ts';
+import { until } from '../../src/kit/async/waiting.ts';
 import { OauthWorld } from '../login/oauth/oauth-world.ts';
 import type { Site } from '../support/edge-world.ts';
 import { type Browser, LoginWorld } from '../support/login-world.ts';

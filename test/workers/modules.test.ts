@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Agent } from 'node:https';
 import { after, suite, test } from 'node:test';
-import type { EdgeWorkers } from '../../src/main/workers/edge-workers.ts';
+import type { EdgeWorkers } from '../../src/app/main/workers/edge-workers.ts';
 import { recordingUpstream } from '../edge/traffic/recording-upstream.ts';
 import { echoingWebSockets, openWebSocketOverHttp2 } from '../edge/traffic/web-socket.ts';
 import { until } from '../support/cluster.ts';

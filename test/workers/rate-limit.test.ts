@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { until } from '../../src/lib/async/waiting.ts';
-import type { EdgeWorkers } from '../../src/main/workers/edge-workers.ts';
+import type { EdgeWorkers } from '../../src/app/main/workers/edge-workers.ts';
+import { until } from '../../src/kit/async/waiting.ts';
 import { EdgeWorld } from '../support/edge-world.ts';
 
 const WORKERS = 2;

@@ -3,8 +3,8 @@ import type { Agent } from 'node:https';
 import { Session } from 'node:inspector';
 import { after, suite, test } from 'node:test';
 import type { TLSSocket } from 'node:tls';
-import { until } from '../../src/lib/async/waiting.ts';
-import type { EdgeWorkers } from '../../src/main/workers/edge-workers.ts';
+import type { EdgeWorkers } from '../../src/app/main/workers/edge-workers.ts';
+import { until } from '../../src/kit/async/waiting.ts';
 import { EdgeWorld, type Site } from '../support/edge-world.ts';
 
 const WORKERS = 2;

@@ -7,7 +7,7 @@ import { bundleWorker } from './bundle.ts';
 
 test('a worker of visitors starts from text, as in the single executable', async (t) => {
   const script = join(await tempDir(t), 'edge-worker.cjs');
-  bundleWorker('src/main/workers/thread/edge-worker.ts', script);
+  bundleWorker('src/app/main/workers/thread/edge-worker.ts', script);
   // Outside of a thread it only loads what it needs.
   const { status, stderr } = spawnSync(process.execPath, [script], { encoding: 'utf8' });
   assert.equal(status, 0, stderr);

@@ -3,7 +3,7 @@ import { modules } from '../../src/modules/registry.ts';
 
 export const name = 'agent-forms';
 
-const PATH = 'src/cli/agent/generated/module-forms.json';
+const PATH = 'src/app/cli/agent/generated/module-forms.json';
 
 /**
  * The facts about modules that the agent's commands need. A file, because loading the modules takes longer than a

@@ -1,12 +1,12 @@
-import { AGENT_NOTES, RUN_GROUP } from '../../src/cli/agent/agent-syntax.ts';
-import { apiResources, verbWord } from '../../src/cli/api/api-resources.ts';
-import { operationList } from '../../src/cli/api/operation-list.ts';
-import type { CommandSyntax, FlagGroup } from '../../src/cli/command.ts';
-import { flagDescription, flagGroups, flagText, usageOf } from '../../src/cli/command-help.ts';
-import { CONNECTION } from '../../src/cli/shared-flags.ts';
-import { groupedSettingFlags } from '../../src/config/setting-flags.ts';
-import type { Flag } from '../../src/lib/flags.ts';
-import { COMMANDS } from '../../src/main/commands/command-list.ts';
+import { AGENT_NOTES, RUN_GROUP } from '../../src/app/cli/agent/agent-syntax.ts';
+import { apiResources, verbWord } from '../../src/app/cli/api/api-resources.ts';
+import { operationList } from '../../src/app/cli/api/operation-list.ts';
+import type { CommandSyntax, FlagGroup } from '../../src/app/cli/command.ts';
+import { flagDescription, flagGroups, flagText, usageOf } from '../../src/app/cli/command-help.ts';
+import { CONNECTION } from '../../src/app/cli/shared-flags.ts';
+import { COMMANDS } from '../../src/app/main/commands/command-list.ts';
+import { groupedSettingFlags } from '../../src/app/settings/setting-flags.ts';
+import type { Flag } from '../../src/kit/flags.ts';
 
 const PAGE_PATH = 'docs/reference/cli.md';
 
@@ -28,7 +28,7 @@ export async function generate(): Promise<Map<string, string>> {
 
 const HEAD = `# The command line
 
-<!-- Generated from the syntax of the commands in src/cli by "npm run generate". Do not edit. -->
+<!-- Generated from the syntax of the commands in src/app/cli by "npm run generate". Do not edit. -->
 
 \`postern help COMMAND\` prints what this page says about a command; with \`--all\`, also what it only names otherwise. A flag is \`--flag VALUE\` or \`--flag=VALUE\`; a switch is \`--flag\`, and \`--no-flag\` turns it off. Every command exits with 2 when it does not understand its arguments, and with 78 when a setting of the server or the file of an agent is wrong. A settings or agent file that cannot be read exits with 1, because it may be there a moment later; any other file that the command line names exits with 2. \`postern completion bash\`, \`zsh\` or \`fish\` prints a completion script. [Names and output](names-and-output.md) describes what the commands share.`;
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { refSchema } from '../../src/lib/schema/annotations.ts';
+import { refSchema } from '../../src/kit/schema/annotations.ts';
 import { type ClientResource, clientResources } from './client/client-resource.ts';
 import { declaredTypes } from './client/operation-types.ts';
 import { HEAD, resourceFile } from './client/resource-file.ts';

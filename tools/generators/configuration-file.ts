@@ -1,10 +1,10 @@
-import { configurationSchema } from '../../src/configuration-file/json-schema.ts';
-import { keyFieldOf } from '../../src/configuration-file/object-names.ts';
-import { NOT_EXPORTED, sections } from '../../src/configuration-file/sections.ts';
+import { configurationSchema } from '../../src/control/configuration-file/json-schema.ts';
+import { keyFieldOf } from '../../src/control/configuration-file/object-names.ts';
+import { NOT_EXPORTED, sections } from '../../src/control/configuration-file/sections.ts';
 
 export const name = 'configuration-file';
 
-const SCHEMA_PATH = 'src/configuration-file/generated/schema.json';
+const SCHEMA_PATH = 'src/control/configuration-file/generated/schema.json';
 const PAGE_PATH = 'docs/reference/configuration-file.md';
 const secret = (from: string): string => `\`$\{${from}}\``;
 

@@ -1,12 +1,12 @@
 import { stringify } from 'yaml';
-import { DEFAULTS_FILE, type FileEntry, readConfigText } from '../../src/config/load.ts';
-import { flagOf, settingNames, settingOf, variableOf } from '../../src/config/schema.ts';
-import { FIRST_SETTINGS, settingsInGroups } from '../../src/config/setting-flags.ts';
-import { readProgramFile } from '../../src/lib/program-files.ts';
-import type { DeclaredSetting } from '../../src/lib/settings/setting.ts';
-import { wrapText } from '../../src/lib/text/terminal-text.ts';
+import { DEFAULTS_FILE, type FileEntry, readConfigText } from '../../src/app/settings/load.ts';
+import { flagOf, settingNames, settingOf, variableOf } from '../../src/app/settings/schema.ts';
+import { FIRST_SETTINGS, settingsInGroups } from '../../src/app/settings/setting-flags.ts';
+import { readProgramFile } from '../../src/kit/program-files.ts';
+import type { DeclaredSetting } from '../../src/kit/settings/setting.ts';
+import { wrapText } from '../../src/kit/text/terminal-text.ts';
 
-const DEFAULTS_PATH = 'src/config/defaults.yaml';
+const DEFAULTS_PATH = 'src/app/settings/defaults.yaml';
 const REFERENCE_PATH = 'docs/reference/configuration.md';
 const COMMENT_WIDTH = 110;
 
@@ -29,7 +29,7 @@ function defaultsFile(defaults: Map<string, FileEntry>): string {
     '# Default values of all settings. The server reads this file. Do not edit it to configure a server:',
     '# copy the lines you need into your own file and start the server with --config FILE.',
     '# Precedence: flags, POSTERN_ variables, your file, this file. An empty value counts as unset.',
-    '# "npm run generate" writes the comments from the settings in src/config and src/modules/*/settings.ts.',
+    '# "npm run generate" writes the comments from the settings in src/app/settings and src/modules/*/settings.ts.',
   ];
   const blocks = settingNames.map((setting) => {
     const comment = wrapText(words(setting), COMMENT_WIDTH).map((line) => `# ${line}`);
@@ -46,7 +46,7 @@ function referencePage(defaults: Map<string, FileEntry>): string {
   const groups = settingsInGroups(settingNames);
   const head = `# Configuration
 
-<!-- Generated from src/config/ by "npm run generate". Do not edit. -->
+<!-- Generated from src/app/settings/ by "npm run generate". Do not edit. -->
 
 Each setting can be a flag of \`postern server\`, an environment variable, or a line of a YAML file (\`--config FILE\` or \`POSTERN_CONFIG\`; \`server.yaml\` in \`/etc/postern\`, \`postern-server.yaml\` elsewhere, by convention). Flags take precedence over variables, variables over the file, the file over the defaults. An empty value counts as unset. In flags and variables, separate the items of a list with commas. The server does not start with an unknown name or an invalid value. \`postern server --print-config\` shows the effective values and where each came from, with secrets masked. Use variables or the file for secrets: other users of the machine can read the flags of a process.
 

@@ -1,5 +1,5 @@
-import type { DnsProvider } from '../../src/dns/dns-provider.ts';
-import { dnsProviders } from '../../src/dns/providers/registry.ts';
+import type { DnsProvider } from '../../src/proxy/dns/dns-provider.ts';
+import { dnsProviders } from '../../src/proxy/dns/providers/registry.ts';
 
 export const name = 'dns-providers';
 
@@ -14,7 +14,7 @@ export function generate(): Promise<Map<string, string>> {
 function page(): string {
   return `# DNS providers
 
-<!-- Generated from src/dns/providers by "npm run generate". Do not edit. -->
+<!-- Generated from src/proxy/dns/providers by "npm run generate". Do not edit. -->
 
 [\`acme_dns\`](configuration.md#acme_dns) is a map from a zone to its provider and the options of the provider. [Get wildcard certificates](../how-to/get-wildcard-certificates.md) shows its use. An option that is a secret has ${secret('env:NAME')} or ${secret('file:PATH')} as its whole value; a relative path is relative to the working directory of the server, and one line end at the end of the file is removed. A file is read for each change, so a new secret needs no restart. All other options are text.
 
@@ -28,7 +28,7 @@ function section({ name: provider, title, options }: DnsProvider): string {
   });
   return `## \`${provider}\`
 
-${title[0]?.toUpperCase()}${title.slice(1)}. See [its notes](../../src/dns/providers/${provider}/README.md).
+${title[0]?.toUpperCase()}${title.slice(1)}. See [its notes](../../src/proxy/dns/providers/${provider}/README.md).
 
 | option | | meaning |
 |---|---|---|

@@ -1,5 +1,5 @@
-import type { ErrorRow } from '../../src/lib/errors.ts';
-import { errorTables } from '../../src/main/error-tables.ts';
+import { errorTables } from '../../src/app/main/error-tables.ts';
+import type { ErrorRow } from '../../src/kit/errors.ts';
 
 const PAGE_PATH = 'docs/reference/errors.md';
 

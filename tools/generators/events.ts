@@ -1,6 +1,6 @@
-import { createCatalog } from '../../src/documents/catalog.ts';
+import { createCatalog } from '../../src/control/documents/catalog.ts';
+import { resources } from '../../src/control/resources/registry.ts';
 import { modules } from '../../src/modules/registry.ts';
-import { resources } from '../../src/resources/registry.ts';
 
 const PAGE_PATH = 'docs/reference/events.md';
 

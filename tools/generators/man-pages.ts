@@ -1,8 +1,8 @@
-import type { CommandSyntax, FlagGroup } from '../../src/cli/command.ts';
-import { flagDescription, flagGroups, flagText, usageOf } from '../../src/cli/command-help.ts';
-import type { Flag } from '../../src/lib/flags.ts';
-import { wrapText } from '../../src/lib/text/terminal-text.ts';
-import { COMMANDS } from '../../src/main/commands/command-list.ts';
+import type { CommandSyntax, FlagGroup } from '../../src/app/cli/command.ts';
+import { flagDescription, flagGroups, flagText, usageOf } from '../../src/app/cli/command-help.ts';
+import { COMMANDS } from '../../src/app/main/commands/command-list.ts';
+import type { Flag } from '../../src/kit/flags.ts';
+import { wrapText } from '../../src/kit/text/terminal-text.ts';
 
 const FOLDER = 'man';
 /** When the form of the pages last changed: the day of a build would change them each time. */

@@ -1,9 +1,9 @@
-import { registeredOperations } from '../../src/api/openapi/registered-operations.ts';
-import { openApiDocument } from '../../src/api/openapi.ts';
-import { allErrorRows } from '../../src/main/error-tables.ts';
-import { programVersion } from '../../src/main/version.ts';
+import { allErrorRows } from '../../src/app/main/error-tables.ts';
+import { programVersion } from '../../src/app/main/version.ts';
+import { registeredOperations } from '../../src/control/api/openapi/registered-operations.ts';
+import { openApiDocument } from '../../src/control/api/openapi.ts';
+import { resources } from '../../src/control/resources/registry.ts';
 import { modules } from '../../src/modules/registry.ts';
-import { resources } from '../../src/resources/registry.ts';
 
 /** Address of a server with the default settings. */
 const SERVER_URL = 'http://127.0.0.1:7080';

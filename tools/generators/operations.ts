@@ -2,7 +2,7 @@ import { registeredDescription, registeredOperationList } from './operations/reg
 
 export const name = 'operations';
 
-const PATH = 'src/cli/api/generated/operations.json';
+const PATH = 'src/app/cli/api/generated/operations.json';
 
 /** The API as `postern api` and the shell completion know it. One operation per line, so that diffs stay readable. */
 export function generate(): Promise<Map<string, string>> {

@@ -5,7 +5,7 @@ import { esbuild } from '../esbuild.ts';
 
 export const name = 'tools/generators/sign-in-script.ts';
 
-const TARGET = 'src/identity/pages/generated/sign-in.js';
+const TARGET = 'src/control/identity/pages/generated/sign-in.js';
 
 /** The script of the login pages, from console/sign-in and `@simplewebauthn/browser`. */
 export async function generate(): Promise<Map<string, string>> {

@@ -11,7 +11,7 @@ import { consoleAssets, programAssets } from '../program-assets.ts';
  * and the source's 1,000 files take each of them 0.4 s of CPU to load. Returns the launcher.
  */
 export function bundledProgram(root: string, folder: string): string {
-  bundlePackage(['main/cli'], join(folder, 'dist'));
+  bundlePackage({ 'app/main/cli': 'app/main/cli' }, join(folder, 'dist'));
   for (const asset of [...programAssets(), ...consoleAssets()])
     cpSync(join(root, 'src', asset), join(folder, 'dist', asset));
   for (const file of ['package.json', 'bin/postern.mjs']) cpSync(join(root, file), join(folder, file));

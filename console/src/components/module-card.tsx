@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { ADDRESS_MODULE } from '../../../src/publish/plan-parts.ts';
+import { ADDRESS_MODULE } from '../../../src/client/publish/plan-parts.ts';
 import { request } from '../api/request.ts';
 import { areAllowed } from '../api/scopes.ts';
 import type { Document } from '../api/use-pages.ts';

@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
-import { ADDRESS_MODULE, createPolicy } from '../../../src/publish/plan-parts.ts';
+import { ADDRESS_MODULE, createPolicy } from '../../../src/client/publish/plan-parts.ts';
 import { type ApiError, asApiError } from '../api/api-error.ts';
 import { refreshPendingChange } from '../api/pending-change.ts';
 import { request } from '../api/request.ts';

@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals';
-import { schemaSetBy, withDescriptionsOf } from '../../../src/lib/schema/body-fields.ts';
+import { schemaSetBy, withDescriptionsOf } from '../../../src/kit/schema/body-fields.ts';
 import { type ApiError, asApiError } from '../api/api-error.ts';
 import { get } from '../api/request.ts';
 import type { JsonSchema } from './json-schema.ts';

@@ -1,6 +1,6 @@
 import Type from 'typebox';
-import { idString, reference } from '../../lib/schema/annotations.ts';
-import { bodyProblem } from '../../lib/schema/decode-body.ts';
+import { idString, reference } from '../../kit/schema/annotations.ts';
+import { bodyProblem } from '../../kit/schema/decode-body.ts';
 import { type BackendSnapshot, defineBackend, type Target, type TargetPorts } from '../backend.ts';
 
 /** Members in order; the edge tries the next one only when a member cannot be reached. */

@@ -1,7 +1,7 @@
 import Type from 'typebox';
-import { HOP_BY_HOP } from '../../lib/http/header-values.ts';
-import { mapOf } from '../../lib/schema/annotations.ts';
-import { bodyProblem } from '../../lib/schema/decode-body.ts';
+import { HOP_BY_HOP } from '../../kit/http/header-values.ts';
+import { mapOf } from '../../kit/schema/annotations.ts';
+import { bodyProblem } from '../../kit/schema/decode-body.ts';
 import { type BackendSnapshot, defineBackend, type Target } from '../backend.ts';
 
 interface HttpResponseConfig {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { upstreamAddressProblem } from '../../lib/net/listen-address.ts';
-import type { Upstream } from '../../upstream/upstream.ts';
+import { upstreamAddressProblem } from '../../kit/net/listen-address.ts';
+import type { Upstream } from '../../proxy/upstream/upstream.ts';
 import type { BackendSnapshot, TargetPorts } from '../backend.ts';
 import { staticBackend } from './static.ts';
 

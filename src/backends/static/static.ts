@@ -1,8 +1,8 @@
 import Type from 'typebox';
-import { parseAddress } from '../../lib/net/cidr.ts';
-import { splitAddress } from '../../lib/net/host-name.ts';
-import { upstreamAddressProblem } from '../../lib/net/listen-address.ts';
-import { bodyProblem } from '../../lib/schema/decode-body.ts';
+import { parseAddress } from '../../kit/net/cidr.ts';
+import { splitAddress } from '../../kit/net/host-name.ts';
+import { upstreamAddressProblem } from '../../kit/net/listen-address.ts';
+import { bodyProblem } from '../../kit/schema/decode-body.ts';
 import { type BackendSnapshot, defineBackend, type Target, type TargetPorts } from '../backend.ts';
 
 function staticTargets(

@@ -1,7 +1,7 @@
 import Type from 'typebox';
-import { mapOf, reference, refSchema } from '../../lib/schema/annotations.ts';
-import { bodyProblem } from '../../lib/schema/decode-body.ts';
-import { hasLabels, labelsProblem } from '../../lib/text/labels.ts';
+import { mapOf, reference, refSchema } from '../../kit/schema/annotations.ts';
+import { bodyProblem } from '../../kit/schema/decode-body.ts';
+import { hasLabels, labelsProblem } from '../../kit/text/labels.ts';
 import { defineBackend } from '../backend.ts';
 
 const MAX_LABELS = 50;

@@ -1,6 +1,6 @@
 import Type from 'typebox';
-import { mapOf, reference } from '../../lib/schema/annotations.ts';
-import { bodyProblem } from '../../lib/schema/decode-body.ts';
+import { mapOf, reference } from '../../kit/schema/annotations.ts';
+import { bodyProblem } from '../../kit/schema/decode-body.ts';
 import { type BackendSnapshot, defineBackend, type Target, type TargetPorts } from '../backend.ts';
 
 /** One member per request, by its share of the weights. A member that is gone has no share. */

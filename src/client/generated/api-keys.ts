@@ -1,4 +1,4 @@
-// Generated from the schemas of src/resources and src/modules by "npm run generate". Do not edit.
+// Generated from the schemas of src/control/resources and src/modules by "npm run generate". Do not edit.
 import type { Answer, ResponseInfo } from '../answer.ts';
 import type { PageQuery } from '../page-query.ts';
 import type { CreateOptions, RequestOptions, WriteOptions } from '../request-options.ts';

@@ -1,4 +1,4 @@
-// Generated from the schemas of src/resources and src/modules by "npm run generate". Do not edit.
+// Generated from the schemas of src/control/resources and src/modules by "npm run generate". Do not edit.
 import type { Transport } from '../transport.ts';
 import { AgentInvitationsClient } from './agent-invitations.ts';
 import { AlertsClient } from './alerts.ts';

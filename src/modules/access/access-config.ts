@@ -1,7 +1,7 @@
 import Type from 'typebox';
-import { mapOf, reference } from '../../lib/schema/annotations.ts';
-import { type FieldProblem, pointerTo } from '../../lib/schema/field-problem.ts';
-import { domainName, emailAddress, isAddressClaim } from '../../lib/text/email-address.ts';
+import { mapOf, reference } from '../../kit/schema/annotations.ts';
+import { type FieldProblem, pointerTo } from '../../kit/schema/field-problem.ts';
+import { domainName, emailAddress, isAddressClaim } from '../../kit/text/email-address.ts';
 import { type CheckContext, enabledField } from '../contract/module.ts';
 import type { AskedClaims } from '../contract/prepare.ts';
 import { checkIssuer } from '../login/issuer-problem.ts';

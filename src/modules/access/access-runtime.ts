@@ -1,4 +1,4 @@
-import { LruMap } from '../../lib/lru-map.ts';
+import { LruMap } from '../../kit/lru-map.ts';
 import type { ConfiguredBy } from '../contract/agent-form.ts';
 import type { TrafficRequest } from '../contract/decides.ts';
 import type { ModuleLog, ModuleRuntime, RuntimePorts } from '../contract/keeps-state.ts';

@@ -1,4 +1,4 @@
-import { fieldName } from '../../lib/schema/field-problem.ts';
+import { fieldName } from '../../kit/schema/field-problem.ts';
 import { defineModule } from '../contract/module.ts';
 import type { Preparation, PreparePorts } from '../contract/prepare.ts';
 import { GUEST_LINK_USE_KIND, GUEST_PATH } from '../guest-link-records.ts';

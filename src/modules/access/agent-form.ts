@@ -1,7 +1,7 @@
 import type { Static } from 'typebox';
 import Type from 'typebox';
-import type { JsonObject } from '../../lib/json.ts';
-import { isAddressClaim } from '../../lib/text/email-address.ts';
+import type { JsonObject } from '../../kit/json.ts';
+import { isAddressClaim } from '../../kit/text/email-address.ts';
 import type { AcceptedForm, AgentForm } from '../contract/agent-form.ts';
 import type { AccessConfig, Rule } from './access-config.ts';
 

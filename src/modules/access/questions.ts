@@ -1,8 +1,8 @@
 import Type from 'typebox';
-import { rfc3339 } from '../../lib/clock.ts';
-import type { JsonObject } from '../../lib/json.ts';
-import { mapOf, reference, refSchema } from '../../lib/schema/annotations.ts';
-import { bodyProblem } from '../../lib/schema/decode-body.ts';
+import { rfc3339 } from '../../kit/clock.ts';
+import type { JsonObject } from '../../kit/json.ts';
+import { mapOf, reference, refSchema } from '../../kit/schema/annotations.ts';
+import { bodyProblem } from '../../kit/schema/decode-body.ts';
 import type { Identity } from '../contract/decides.ts';
 import type { LoginSession } from '../contract/login-store.ts';
 import type { Asked, ModuleQuestion, QuestionPorts, QuestionResult } from '../contract/module.ts';

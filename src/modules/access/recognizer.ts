@@ -1,4 +1,4 @@
-import type { HeaderList } from '../../lib/http/header-values.ts';
+import type { HeaderList } from '../../kit/http/header-values.ts';
 import type { Pass, Refusal, TrafficRequest, Verdict } from '../contract/decides.ts';
 import type { HeaderChange } from '../contract/prepared-module.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { PEOPLE, type Person, RULINGS, rowsOf } from '../../../test/access/decision-table.ts';
-import { type JsonObject, parseExactJson } from '../../lib/json.ts';
+import { type JsonObject, parseExactJson } from '../../kit/json.ts';
 import type { Identity } from '../contract/decides.ts';
 import type { RuleSet } from './access-config.ts';
 import { compileRules, type Decision } from './rules.ts';

@@ -1,5 +1,5 @@
-import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
-import { type EmailAddress, emailAddress, isAddressClaim } from '../../lib/text/email-address.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../kit/json.ts';
+import { type EmailAddress, emailAddress, isAddressClaim } from '../../kit/text/email-address.ts';
 import type { Identity } from '../contract/decides.ts';
 import {
   type AllowRule,

@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { backendRecordKinds } from '../../backends/record-kinds.ts';
-import { idString, reference } from '../../lib/schema/annotations.ts';
+import { idString, reference } from '../../kit/schema/annotations.ts';
 import { defineModule, enabledField } from '../contract/module.ts';
 
 const backendConfig = Type.Object({

@@ -1,4 +1,4 @@
-import { LruMap } from '../../lib/lru-map.ts';
+import { LruMap } from '../../kit/lru-map.ts';
 import type { Identity, Permit, TrafficRequest } from '../contract/decides.ts';
 import type { ModuleRuntime, RuntimePorts } from '../contract/keeps-state.ts';
 import { originOf } from '../login/flow/return-target.ts';

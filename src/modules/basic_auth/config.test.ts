@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { MissingPart } from '../../lib/load-part.ts';
+import { MissingPart } from '../../kit/load-part.ts';
 import { type BasicAuthConfig, UserSeal } from './config.ts';
 
 const ROUTES = 60;

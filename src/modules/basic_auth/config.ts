@@ -1,11 +1,11 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import type { Static } from 'typebox';
 import Type from 'typebox';
-import { MissingPart } from '../../lib/load-part.ts';
-import { LruMap } from '../../lib/lru-map.ts';
-import { MAX_PASSWORD, MIN_PASSWORD } from '../../lib/net/field-rules.ts';
-import { secret } from '../../lib/schema/annotations.ts';
-import type { FieldProblem } from '../../lib/schema/field-problem.ts';
+import { MissingPart } from '../../kit/load-part.ts';
+import { LruMap } from '../../kit/lru-map.ts';
+import { MAX_PASSWORD, MIN_PASSWORD } from '../../kit/net/field-rules.ts';
+import { secret } from '../../kit/schema/annotations.ts';
+import type { FieldProblem } from '../../kit/schema/field-problem.ts';
 import { enabledField, type SealContext, type Sealed } from '../contract/module.ts';
 import { hashPassword, isPasswordOf } from '../login/password-checks.ts';
 import { isCredentialText } from './basic-auth-runtime.ts';

@@ -1,4 +1,4 @@
-import type { HeaderList } from '../../lib/http/header-values.ts';
+import type { HeaderList } from '../../kit/http/header-values.ts';
 import type { AssumedPerson, Pass, Permit, Refusal, TrafficRequest, Verdict } from '../contract/decides.ts';
 import type { HeaderChange, OwnPaths, PreparedModule } from '../contract/prepared-module.ts';
 import type { TooManyAttempts } from '../login/flow/login-attempts.ts';

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import Type, { type Static } from 'typebox';
-import { ownerOf } from '../../lib/net/shared-places.ts';
+import { ownerOf } from '../../kit/net/shared-places.ts';
 import type { TrafficRequest } from '../contract/decides.ts';
 import { enabledField } from '../contract/module.ts';
 

@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { rfc3339 } from '../../lib/clock.ts';
+import { rfc3339 } from '../../kit/clock.ts';
 import type { TrafficRequest } from '../contract/decides.ts';
 import type { ModuleRuntime, RuntimePorts } from '../contract/keeps-state.ts';
 import type { ModuleEvent, PreparePorts } from '../contract/prepare.ts';

@@ -1,4 +1,4 @@
-import { ThreadLock } from '../../lib/process/shared-memory.ts';
+import { ThreadLock } from '../../kit/process/shared-memory.ts';
 import { CIRCUIT_FIELDS, Circuit } from './circuit.ts';
 import { type CircuitBreakerConfig, type CircuitLimits, digestOf, limitsOf } from './circuit-breaker-config.ts';
 

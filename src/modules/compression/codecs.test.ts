@@ -18,7 +18,7 @@ import {
   zstdDecompressSync,
 } from 'node:zlib';
 import fc from 'fast-check';
-import { waits } from '../../lib/net/waiting-bytes.ts';
+import { waits } from '../../kit/net/waiting-bytes.ts';
 import { type Codec, CompressingStream, type Compressor, codecs, hasCompressor, ReusedDeflate } from './codecs.ts';
 import { CODINGS, type Coding } from './eligibility.ts';
 

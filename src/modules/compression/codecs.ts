@@ -11,9 +11,9 @@ import {
   type ZlibOptions,
   zstdCompressSync,
 } from 'node:zlib';
-import { guarded, listen, listenOnce } from '../../lib/guarded-listeners.ts';
-import { SharedPlaces } from '../../lib/net/shared-places.ts';
-import { roomForBytes } from '../../lib/net/waiting-bytes.ts';
+import { guarded, listen, listenOnce } from '../../kit/guarded-listeners.ts';
+import { SharedPlaces } from '../../kit/net/shared-places.ts';
+import { roomForBytes } from '../../kit/net/waiting-bytes.ts';
 import type { Coding } from './eligibility.ts';
 
 /** Parts of the runtime's compressor that npm's own `minizlib` relies on too, so that they stay (Node 26.10). */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import fc from 'fast-check';
 import { trafficRequest } from '../../../test/support/traffic-request.ts';
-import type { HeaderList } from '../../lib/http/header-values.ts';
+import type { HeaderList } from '../../kit/http/header-values.ts';
 import type { ResponseTransform } from '../contract/prepared-module.ts';
 import { compressResponse } from './compression.ts';
 import { MIN_BODY_BYTES } from './eligibility.ts';

@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import type { HeaderList } from '../../lib/http/header-values.ts';
+import type { HeaderList } from '../../kit/http/header-values.ts';
 import type { AgentForm } from '../contract/agent-form.ts';
 import type { TrafficRequest } from '../contract/decides.ts';
 import { defineModule, enabledField } from '../contract/module.ts';

@@ -1,4 +1,4 @@
-import type { HeaderList } from '../../lib/http/header-values.ts';
+import type { HeaderList } from '../../kit/http/header-values.ts';
 import type { TrafficResponseHead } from '../contract/prepared-module.ts';
 
 /**

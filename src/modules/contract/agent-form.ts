@@ -1,6 +1,6 @@
 import type { TObject } from 'typebox';
-import type { JsonObject } from '../../lib/json.ts';
-import type { BareUnit } from '../../lib/text/time.ts';
+import type { JsonObject } from '../../kit/json.ts';
+import type { BareUnit } from '../../kit/text/time.ts';
 
 /** Agents are trusted less than operators. */
 export type ConfiguredBy = 'operator' | 'agent';
@@ -35,7 +35,7 @@ export interface AgentRecord {
 
 /**
  * Flags, YAML keys, the fields of the bind message and their checks are derived from this and from the schema: see
- * src/cli/agent/modules for the agent's side and src/edge/tunnels/endpoint-publisher.ts for the server's.
+ * src/app/cli/agent/modules for the agent's side and src/proxy/edge/tunnels/endpoint-publisher.ts for the server's.
  */
 export interface AgentForm {
   /** Position among the forms, in help and messages. */
@@ -74,7 +74,7 @@ export interface AgentField {
   readonly unit?: BareUnit;
   /** It must have a value; its flag represents the module. */
   readonly isNeeded?: true;
-  /** Name of a rule in src/lib/net/field-rules.ts, for a text or each item of a list. */
+  /** Name of a rule in src/kit/net/field-rules.ts, for a text or each item of a list. */
   readonly rule?: 'cidr' | 'credentials';
   /** A list whose items may contain commas: its flag is repeated. */
   readonly isRepeated?: true;

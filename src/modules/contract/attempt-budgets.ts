@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
-import type { Clock } from '../../lib/clock.ts';
-import { LruMap } from '../../lib/lru-map.ts';
+import type { Clock } from '../../kit/clock.ts';
+import { LruMap } from '../../kit/lru-map.ts';
 import { type Attempt, type Callback, LoginAttempts, type TooManyAttempts } from '../login/flow/login-attempts.ts';
 import { PasswordChecks, type PasswordClaim, type PasswordVerdict } from '../login/password-checks.ts';
 import type { LoginSettings } from '../login/settings.ts';

@@ -1,7 +1,7 @@
 import type { X509Certificate } from 'node:crypto';
-import type { ErrorCode, ErrorRows } from '../../lib/errors.ts';
-import type { HeaderList } from '../../lib/http/header-values.ts';
-import type { JsonObject } from '../../lib/json.ts';
+import type { ErrorCode, ErrorRows } from '../../kit/errors.ts';
+import type { HeaderList } from '../../kit/http/header-values.ts';
+import type { JsonObject } from '../../kit/json.ts';
 import type { LoginSession } from './login-store.ts';
 
 /** A request as modules see it. */

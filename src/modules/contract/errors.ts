@@ -1,4 +1,4 @@
-import { errorTable } from '../../lib/errors.ts';
+import { errorTable } from '../../kit/errors.ts';
 
 /** Errors that every module shares; a module's own are in its folder. */
 export const moduleErrors = errorTable({

@@ -1,7 +1,7 @@
-import type { Clock } from '../../lib/clock.ts';
-import type { GuardedFetch, GuardedFetchOptions } from '../../lib/http/guarded-fetch.ts';
-import type { JsonObject } from '../../lib/json.ts';
-import type { DeclaredSettings, SettingValues } from '../../lib/settings/setting.ts';
+import type { Clock } from '../../kit/clock.ts';
+import type { GuardedFetch, GuardedFetchOptions } from '../../kit/http/guarded-fetch.ts';
+import type { JsonObject } from '../../kit/json.ts';
+import type { DeclaredSettings, SettingValues } from '../../kit/settings/setting.ts';
 import type { AttemptBudgets } from './attempt-budgets.ts';
 import type { DeclaresDecisions } from './decides.ts';
 import type { LoginRecords } from './login-store.ts';

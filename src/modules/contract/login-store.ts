@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../lib/json.ts';
+import type { JsonObject } from '../../kit/json.ts';
 import type { IssuerSources } from '../login/provider/providers.ts';
 import type { ConfiguredBy } from './agent-form.ts';
 

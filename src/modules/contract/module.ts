@@ -1,8 +1,8 @@
 import type { Static, TObject, TProperties } from 'typebox';
 import Type from 'typebox';
-import type { JsonObject } from '../../lib/json.ts';
-import type { FieldProblem } from '../../lib/schema/field-problem.ts';
-import type { DeclaredSettings, SettingValues } from '../../lib/settings/setting.ts';
+import type { JsonObject } from '../../kit/json.ts';
+import type { FieldProblem } from '../../kit/schema/field-problem.ts';
+import type { DeclaredSettings, SettingValues } from '../../kit/settings/setting.ts';
 import type { LearnedClaims } from '../learned-claims.ts';
 import type { AgentAccess } from './agent-form.ts';
 import type { DeclaresDecisions, DeclaresLogin } from './decides.ts';
@@ -27,7 +27,7 @@ interface EveryModule<Config extends TObject, Settings extends DeclaredSettings,
   /** Wire name, which is also the folder's name. */
   readonly name: string;
   readonly level: 'edge' | 'route';
-  /** Whether it decides who may enter: see src/snapshot/route-table.ts for what follows from it. */
+  /** Whether it decides who may enter: see src/proxy/snapshot/route-table.ts for what follows from it. */
   readonly decidesAccess: boolean;
   /**
    * What in a configuration reads the paths of requests, such as `rules[0] path_prefix /old/`; null: nothing there; false:

@@ -1,5 +1,5 @@
-import type { GuardedFetch } from '../../lib/http/guarded-fetch.ts';
-import type { JsonObject } from '../../lib/json.ts';
+import type { GuardedFetch } from '../../kit/http/guarded-fetch.ts';
+import type { JsonObject } from '../../kit/json.ts';
 
 /** Postern's own OpenID provider, as logins at it see it. */
 export interface OwnIssuer {

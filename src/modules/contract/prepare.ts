@@ -1,7 +1,7 @@
 import type { TObject, TProperties } from 'typebox';
-import type { ErrorCode } from '../../lib/errors.ts';
-import type { JsonObject } from '../../lib/json.ts';
-import type { AddressTable } from '../../lib/net/address-table.ts';
+import type { ErrorCode } from '../../kit/errors.ts';
+import type { JsonObject } from '../../kit/json.ts';
+import type { AddressTable } from '../../kit/net/address-table.ts';
 import type { ConfiguredBy } from './agent-form.ts';
 import type { TlsPolicy } from './decides.ts';
 import type { ModuleRuntime } from './keeps-state.ts';

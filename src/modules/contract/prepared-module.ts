@@ -1,5 +1,5 @@
 import type { Transform } from 'node:stream';
-import type { HeaderList } from '../../lib/http/header-values.ts';
+import type { HeaderList } from '../../kit/http/header-values.ts';
 import type { Decides, RecognizesRequesters, Refusal, RequiresTls, TrafficRequest } from './decides.ts';
 
 /**

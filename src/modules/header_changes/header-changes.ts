@@ -1,6 +1,6 @@
-import { type HeaderList, HOP_BY_HOP } from '../../lib/http/header-values.ts';
-import { bodyProblem } from '../../lib/schema/decode-body.ts';
-import type { FieldProblem } from '../../lib/schema/field-problem.ts';
+import { type HeaderList, HOP_BY_HOP } from '../../kit/http/header-values.ts';
+import { bodyProblem } from '../../kit/schema/decode-body.ts';
+import type { FieldProblem } from '../../kit/schema/field-problem.ts';
 import type { SharedPorts, SharedRuntime, SharedState } from '../contract/keeps-state.ts';
 import { type HeaderConfig, isSecretName, isSendable, MAX_NAME_LENGTH } from './header-config.ts';
 import { parseTemplate, type Template, type ValueSource } from './template.ts';

@@ -1,7 +1,7 @@
 import type { Static, TSchema } from 'typebox';
 import Type from 'typebox';
-import type { JsonObject } from '../../lib/json.ts';
-import { type SecretDestination, secret } from '../../lib/schema/annotations.ts';
+import type { JsonObject } from '../../kit/json.ts';
+import { type SecretDestination, secret } from '../../kit/schema/annotations.ts';
 import type { AcceptedForm, AgentAccess } from '../contract/agent-form.ts';
 import { enabledField } from '../contract/module.ts';
 

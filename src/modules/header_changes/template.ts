@@ -1,6 +1,6 @@
-import { cookieValues } from '../../lib/http/cookie-header.ts';
-import { firstValue } from '../../lib/http/header-values.ts';
-import type { JsonValue } from '../../lib/json.ts';
+import { cookieValues } from '../../kit/http/cookie-header.ts';
+import { firstValue } from '../../kit/http/header-values.ts';
+import type { JsonValue } from '../../kit/json.ts';
 import type { ClientCertificate, TrafficRequest } from '../contract/decides.ts';
 import type { PreparePorts } from '../contract/prepare.ts';
 import type { TrafficResponseHead } from '../contract/prepared-module.ts';

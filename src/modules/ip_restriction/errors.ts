@@ -1,4 +1,4 @@
-import { errorTable } from '../../lib/errors.ts';
+import { errorTable } from '../../kit/errors.ts';
 
 /** Errors of routes that restrict addresses. */
 export const ipRestrictionErrors = errorTable({

@@ -1,10 +1,10 @@
 import type { Static } from 'typebox';
 import Type from 'typebox';
-import type { JsonObject } from '../../lib/json.ts';
-import { type AddressWords, addressWords } from '../../lib/net/address-table.ts';
-import { idString, reference } from '../../lib/schema/annotations.ts';
-import { bodyProblem } from '../../lib/schema/decode-body.ts';
-import type { FieldProblem } from '../../lib/schema/field-problem.ts';
+import type { JsonObject } from '../../kit/json.ts';
+import { type AddressWords, addressWords } from '../../kit/net/address-table.ts';
+import { idString, reference } from '../../kit/schema/annotations.ts';
+import { bodyProblem } from '../../kit/schema/decode-body.ts';
+import type { FieldProblem } from '../../kit/schema/field-problem.ts';
 import type { AcceptedForm, AgentForm, AgentRecord } from '../contract/agent-form.ts';
 import { isPass, type Verdict } from '../contract/decides.ts';
 import { defineModule, enabledField } from '../contract/module.ts';

@@ -1,8 +1,8 @@
 import ipaddr from 'ipaddr.js';
-import type { JsonObject } from '../../lib/json.ts';
-import { type AddressTable, type AddressWords, ipv4In, prefixIn, wordsOf } from '../../lib/net/address-table.ts';
-import { countryNumber, countryOfNumber } from '../../lib/net/country-code.ts';
-import { type Prefix, PrefixTree } from '../../lib/net/prefix-tree.ts';
+import type { JsonObject } from '../../kit/json.ts';
+import { type AddressTable, type AddressWords, ipv4In, prefixIn, wordsOf } from '../../kit/net/address-table.ts';
+import { countryNumber, countryOfNumber } from '../../kit/net/country-code.ts';
+import { type Prefix, PrefixTree } from '../../kit/net/prefix-tree.ts';
 import type { DecidingRule, Pass, Refusal, Verdict } from '../contract/decides.ts';
 import type { AddressLists, ChildRecord, ChildTable, LoadedAddresses } from '../contract/prepare.ts';
 

@@ -1,5 +1,5 @@
 import { isAbsolute } from 'node:path';
-import { cidrList, declared, hinted, text } from '../../lib/settings/setting.ts';
+import { cidrList, declared, hinted, text } from '../../kit/settings/setting.ts';
 
 const path = hinted(
   'PATH|off',

@@ -1,6 +1,6 @@
 import { createPrivateKey, createPublicKey, generateKeyPair, type KeyObject, sign } from 'node:crypto';
 import { promisify } from 'node:util';
-import type { Clock } from '../../lib/clock.ts';
+import type { Clock } from '../../kit/clock.ts';
 import type { ModuleRecords } from '../contract/keeps-state.ts';
 import type { UpstreamUser } from './claims.ts';
 

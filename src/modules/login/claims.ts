@@ -1,5 +1,5 @@
-import type { JsonObject } from '../../lib/json.ts';
-import { isEmailVerified } from '../../lib/text/email-address.ts';
+import type { JsonObject } from '../../kit/json.ts';
+import { isEmailVerified } from '../../kit/text/email-address.ts';
 import type { Identity } from '../contract/decides.ts';
 
 const MAX_TEXT = 320;

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { clearCookie, cookieValues, markedCookies, setCookie } from '../../lib/http/cookie-header.ts';
+import { clearCookie, cookieValues, markedCookies, setCookie } from '../../kit/http/cookie-header.ts';
 import { OWN_COOKIE_MARK } from '../contract/prepared-module.ts';
 import type { LoginParameters } from './login-client.ts';
 

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../lib/json.ts';
+import type { JsonObject } from '../../kit/json.ts';
 import type { AssumedPerson, Identity, Permit, TrafficRequest } from '../contract/decides.ts';
 import type { LearningClient } from '../contract/prepare.ts';
 import { learnable, learnedClaims, learnedNote } from '../learned-claims.ts';

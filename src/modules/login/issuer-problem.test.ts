@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo, LookupFunction } from 'node:net';
 import { type TestContext, test } from 'node:test';
-import { FetchProblem } from '../../lib/http/fetch-problem.ts';
-import { createGuardedFetch } from '../../lib/http/guarded-fetch.ts';
+import { FetchProblem } from '../../kit/http/fetch-problem.ts';
+import { createGuardedFetch } from '../../kit/http/guarded-fetch.ts';
 import { type AgentIssuerOptions, agentIssuers } from './issuer-problem.ts';
 
 const SPECIAL = [

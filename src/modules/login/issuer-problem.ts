@@ -1,9 +1,9 @@
 import { isIP } from 'node:net';
-import type { Clock } from '../../lib/clock.ts';
-import { FetchProblem } from '../../lib/http/fetch-problem.ts';
-import type { GuardedFetch } from '../../lib/http/guarded-fetch.ts';
-import { cidrMatcher, parseAddress, publicAddressGuard } from '../../lib/net/cidr.ts';
-import { isLoopbackHost } from '../../lib/net/listen-address.ts';
+import type { Clock } from '../../kit/clock.ts';
+import { FetchProblem } from '../../kit/http/fetch-problem.ts';
+import type { GuardedFetch } from '../../kit/http/guarded-fetch.ts';
+import { cidrMatcher, parseAddress, publicAddressGuard } from '../../kit/net/cidr.ts';
+import { isLoopbackHost } from '../../kit/net/listen-address.ts';
 import type { ConfiguredBy } from '../contract/agent-form.ts';
 import type { ModuleNetwork } from '../contract/keeps-state.ts';
 import type { CheckContext } from '../contract/module.ts';

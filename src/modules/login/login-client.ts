@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../lib/json.ts';
+import type { JsonObject } from '../../kit/json.ts';
 import type { LoginProblem } from './provider/login-problem.ts';
 
 /** One client at one provider: how a login module starts, finishes, continues and ends logins. Failures are LoginProblems. */

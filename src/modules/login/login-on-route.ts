@@ -1,5 +1,5 @@
-import { cookieValues } from '../../lib/http/cookie-header.ts';
-import { bearerCredentials } from '../../lib/http/header-values.ts';
+import { cookieValues } from '../../kit/http/cookie-header.ts';
+import { bearerCredentials } from '../../kit/http/header-values.ts';
 import {
   type AssumedPerson,
   type Identity,

@@ -1,4 +1,4 @@
-import { isStoreOutage } from '../../lib/error-text.ts';
+import { isStoreOutage } from '../../kit/error-text.ts';
 import type { ConfiguredBy } from '../contract/agent-form.ts';
 import type { AttemptBudgets } from '../contract/attempt-budgets.ts';
 import type { Refusal, TrafficRequest } from '../contract/decides.ts';

@@ -1,5 +1,5 @@
-import type { HeaderList } from '../../lib/http/header-values.ts';
-import { escapedHtml, linkButton, PAGE_STYLE_SOURCE, plainPage, sourceHash } from '../../lib/http/plain-page.ts';
+import type { HeaderList } from '../../kit/http/header-values.ts';
+import { escapedHtml, linkButton, PAGE_STYLE_SOURCE, plainPage, sourceHash } from '../../kit/http/plain-page.ts';
 import type { OwnAnswer } from '../contract/prepared-module.ts';
 
 interface Page {

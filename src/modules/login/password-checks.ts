@@ -1,9 +1,9 @@
 import { hash, randomBytes, type ScryptOptions, scrypt, timingSafeEqual } from 'node:crypto';
 import { promisify } from 'node:util';
-import { Turns } from '../../lib/async/turns.ts';
-import type { Clock } from '../../lib/clock.ts';
-import { LruMap } from '../../lib/lru-map.ts';
-import { ownerOf, SharedPlaces } from '../../lib/net/shared-places.ts';
+import { Turns } from '../../kit/async/turns.ts';
+import type { Clock } from '../../kit/clock.ts';
+import { LruMap } from '../../kit/lru-map.ts';
+import { ownerOf, SharedPlaces } from '../../kit/net/shared-places.ts';
 import { type AttemptLimits, LoginAttempts, type TooManyAttempts, widestNetworkOf } from './flow/login-attempts.ts';
 
 /** 32 MiB and about 60 ms per guess: docs/internals/decisions/0085-passwords-of-sites.md says why not more. */

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
-import { type Cookie, clearCookie, cookieValues, markedCookies, setCookie } from '../../lib/http/cookie-header.ts';
-import { isSameSecret } from '../../lib/text/secrets.ts';
+import { type Cookie, clearCookie, cookieValues, markedCookies, setCookie } from '../../kit/http/cookie-header.ts';
+import { isSameSecret } from '../../kit/text/secrets.ts';
 import { OWN_COOKIE_MARK } from '../contract/prepared-module.ts';
 
 const SESSION_MARK = `${OWN_COOKIE_MARK}s.`;

@@ -7,7 +7,7 @@ import {
   integer,
   type SettingValues,
   textList,
-} from '../../lib/settings/setting.ts';
+} from '../../kit/settings/setting.ts';
 
 const issuerList = textList('OpenID issuers, such as https://accounts.example.com', (value) => {
   return URL.canParse(value) && /^https?:$/.test(new URL(value).protocol);

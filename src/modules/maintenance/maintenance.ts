@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
-import { type AddressMatcher, cidrMatcher, cidrProblem, parseAddress } from '../../lib/net/cidr.ts';
-import type { FieldProblem } from '../../lib/schema/field-problem.ts';
+import { type AddressMatcher, cidrMatcher, cidrProblem, parseAddress } from '../../kit/net/cidr.ts';
+import type { FieldProblem } from '../../kit/schema/field-problem.ts';
 import type { Pass, Refusal } from '../contract/decides.ts';
 import { defineModule, enabledField } from '../contract/module.ts';
 import type { PreparedModule } from '../contract/prepared-module.ts';

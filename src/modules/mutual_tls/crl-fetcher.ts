@@ -1,10 +1,10 @@
 import type { X509Certificate } from 'node:crypto';
-import { FetchProblem } from '../../lib/http/fetch-problem.ts';
-import type { GuardedFetch } from '../../lib/http/guarded-fetch.ts';
-import { publicAddressGuard } from '../../lib/net/cidr.ts';
-import { fieldsOf, ListProblem } from '../../lib/pki/certificate-extensions.ts';
-import { listsInBytes } from '../../lib/pki/read-revocation-lists.ts';
-import { isSignedByLater, isSupported, type RevocationList, stateOf } from '../../lib/pki/revocation-list.ts';
+import { FetchProblem } from '../../kit/http/fetch-problem.ts';
+import type { GuardedFetch } from '../../kit/http/guarded-fetch.ts';
+import { publicAddressGuard } from '../../kit/net/cidr.ts';
+import { fieldsOf, ListProblem } from '../../kit/pki/certificate-extensions.ts';
+import { listsInBytes } from '../../kit/pki/read-revocation-lists.ts';
+import { isSignedByLater, isSupported, type RevocationList, stateOf } from '../../kit/pki/revocation-list.ts';
 import {
   afterFailure,
   afterSuccess,
@@ -23,7 +23,7 @@ import {
   stateDoc,
   stateFor,
   storedCrl,
-} from '../../revocation/authority-crl.ts';
+} from '../authority-crl.ts';
 import type { FollowedRecord, OwnRecordPut, RuntimePorts } from '../contract/keeps-state.ts';
 
 /** Validators of the response in use (RFC 9110 §8.8), sent back to ask for something newer. */

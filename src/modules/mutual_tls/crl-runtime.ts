@@ -1,5 +1,5 @@
-import { KeyedMutex } from '../../lib/async/turns.ts';
-import { isSignedByLater, type RevocationList, stateOf } from '../../lib/pki/revocation-list.ts';
+import { KeyedMutex } from '../../kit/async/turns.ts';
+import { isSignedByLater, type RevocationList, stateOf } from '../../kit/pki/revocation-list.ts';
 import {
   authorityCertificate,
   CRL_FETCH_KIND,
@@ -13,7 +13,7 @@ import {
   remember,
   stateFor,
   uploadedLists,
-} from '../../revocation/authority-crl.ts';
+} from '../authority-crl.ts';
 import type { FollowedKey, FollowedRecord, ModuleRuntime, RuntimePorts } from '../contract/keeps-state.ts';
 import { CrlFetcher } from './crl-fetcher.ts';
 import type { MutualTlsSettings } from './settings.ts';

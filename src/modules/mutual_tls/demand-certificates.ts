@@ -1,13 +1,6 @@
-import { type HeaderList, headerText } from '../../lib/http/header-values.ts';
-import type { JsonObject } from '../../lib/json.ts';
-import {
-  authorityCertificate,
-  CRL_KIND,
-  crlId,
-  crlModeOf,
-  crlUrlOf,
-  uploadedLists,
-} from '../../revocation/authority-crl.ts';
+import { type HeaderList, headerText } from '../../kit/http/header-values.ts';
+import type { JsonObject } from '../../kit/json.ts';
+import { authorityCertificate, CRL_KIND, crlId, crlModeOf, crlUrlOf, uploadedLists } from '../authority-crl.ts';
 import type { ClientCertificate, Pass, Refusal, RevocationPolicy } from '../contract/decides.ts';
 import type { Preparation, PreparePorts } from '../contract/prepare.ts';
 import type { CrlRuntime } from './crl-runtime.ts';

@@ -1,4 +1,4 @@
-import { errorTable } from '../../lib/errors.ts';
+import { errorTable } from '../../kit/errors.ts';
 
 /** Errors of edges that require client certificates. */
 export const mutualTlsErrors = errorTable({

@@ -1,11 +1,11 @@
 import type { Static } from 'typebox';
 import Type from 'typebox';
-import type { JsonObject } from '../../lib/json.ts';
-import { certificatesIn, describeCertificate } from '../../lib/pki/describe-certificate.ts';
-import { idString, reference } from '../../lib/schema/annotations.ts';
-import { bodyProblem } from '../../lib/schema/decode-body.ts';
-import type { FieldProblem } from '../../lib/schema/field-problem.ts';
-import { CRL_FETCH_KIND, CRL_KIND } from '../../revocation/authority-crl.ts';
+import type { JsonObject } from '../../kit/json.ts';
+import { certificatesIn, describeCertificate } from '../../kit/pki/describe-certificate.ts';
+import { idString, reference } from '../../kit/schema/annotations.ts';
+import { bodyProblem } from '../../kit/schema/decode-body.ts';
+import type { FieldProblem } from '../../kit/schema/field-problem.ts';
+import { CRL_FETCH_KIND, CRL_KIND } from '../authority-crl.ts';
 import type { AcceptedForm, AgentForm } from '../contract/agent-form.ts';
 import { defineModule, enabledField } from '../contract/module.ts';
 import { AUTHORITY_KIND, CrlRuntime } from './crl-runtime.ts';

@@ -1,7 +1,7 @@
 import { hash, type X509Certificate } from 'node:crypto';
-import { fieldsOf } from '../../lib/pki/certificate-extensions.ts';
-import { isNewer, type RevocationList, stateOf } from '../../lib/pki/revocation-list.ts';
-import { type CrlMode, hasIssuerName, isIssuedBy } from '../../revocation/authority-crl.ts';
+import { fieldsOf } from '../../kit/pki/certificate-extensions.ts';
+import { isNewer, type RevocationList, stateOf } from '../../kit/pki/revocation-list.ts';
+import { type CrlMode, hasIssuerName, isIssuedBy } from '../authority-crl.ts';
 import type {
   ClientCertificate,
   PresentedCertificates,

@@ -1,4 +1,4 @@
-import { cidrList, declared, duration, type SettingValues } from '../../lib/settings/setting.ts';
+import { cidrList, declared, duration, type SettingValues } from '../../kit/settings/setting.ts';
 
 /** Settings for revocation lists on the whole server. */
 export const mutualTlsSettings = {

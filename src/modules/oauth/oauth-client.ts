@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto';
 import { createLocalJWKSet, type JSONWebKeySet, type JWTVerifyGetKey, jwtVerify } from 'jose';
-import type { Clock } from '../../lib/clock.ts';
-import { FetchProblem } from '../../lib/http/fetch-problem.ts';
-import type { GuardedFetch } from '../../lib/http/guarded-fetch.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
+import type { Clock } from '../../kit/clock.ts';
+import { FetchProblem } from '../../kit/http/fetch-problem.ts';
+import type { GuardedFetch } from '../../kit/http/guarded-fetch.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../kit/json.ts';
 import type {
   KnownLogin,
   LoginCallback,

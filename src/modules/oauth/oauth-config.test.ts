@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { JsonObject } from '../../lib/json.ts';
-import { createDecoder } from '../../lib/schema/decode-body.ts';
+import type { JsonObject } from '../../kit/json.ts';
+import { createDecoder } from '../../kit/schema/decode-body.ts';
 import type { Identity } from '../contract/decides.ts';
 import { acceptOauthForm } from './oauth.ts';
 import { checkOauth, membership, type OauthConfig, oauthConfig } from './oauth-config.ts';

@@ -1,10 +1,10 @@
 import { domainToUnicode } from 'node:url';
 import type { Static } from 'typebox';
 import Type from 'typebox';
-import { secret } from '../../lib/schema/annotations.ts';
-import { bodyProblem } from '../../lib/schema/decode-body.ts';
-import type { FieldProblem } from '../../lib/schema/field-problem.ts';
-import { emailAddress } from '../../lib/text/email-address.ts';
+import { secret } from '../../kit/schema/annotations.ts';
+import { bodyProblem } from '../../kit/schema/decode-body.ts';
+import type { FieldProblem } from '../../kit/schema/field-problem.ts';
+import { emailAddress } from '../../kit/text/email-address.ts';
 import type { Identity, Refusal } from '../contract/decides.ts';
 import { enabledField } from '../contract/module.ts';
 import { PROVIDER_NAMES, type ProviderDefinition, type ProviderName } from './provider-definition.ts';

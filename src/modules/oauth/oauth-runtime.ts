@@ -1,5 +1,5 @@
-import type { GuardedFetch } from '../../lib/http/guarded-fetch.ts';
-import { LruMap } from '../../lib/lru-map.ts';
+import type { GuardedFetch } from '../../kit/http/guarded-fetch.ts';
+import { LruMap } from '../../kit/lru-map.ts';
 import type { ModuleRuntime, RuntimePorts } from '../contract/keeps-state.ts';
 import type { LearningClient, LearningContext } from '../contract/prepare.ts';
 import { plainHttpHosts } from '../login/issuer-problem.ts';

@@ -1,6 +1,6 @@
 import Type from 'typebox';
-import type { JsonObject } from '../../lib/json.ts';
-import { fieldName } from '../../lib/schema/field-problem.ts';
+import type { JsonObject } from '../../kit/json.ts';
+import { fieldName } from '../../kit/schema/field-problem.ts';
 import type { AcceptedForm, AgentForm } from '../contract/agent-form.ts';
 import type { Refusal } from '../contract/decides.ts';
 import { defineModule } from '../contract/module.ts';

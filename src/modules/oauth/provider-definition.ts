@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
-import { FetchProblem } from '../../lib/http/fetch-problem.ts';
-import type { GuardedFetch } from '../../lib/http/guarded-fetch.ts';
-import { isJsonObject, type JsonObject } from '../../lib/json.ts';
+import { FetchProblem } from '../../kit/http/fetch-problem.ts';
+import type { GuardedFetch } from '../../kit/http/guarded-fetch.ts';
+import { isJsonObject, type JsonObject } from '../../kit/json.ts';
 import { jsonOf, statusProblem } from '../login/provider/issuer-source.ts';
 import { LoginProblem, unansweredProblem } from '../login/provider/login-problem.ts';
 

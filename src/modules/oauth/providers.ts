@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, type JsonValue } from '../../lib/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../kit/json.ts';
 import { LoginProblem } from '../login/provider/login-problem.ts';
 import type { OauthUser, ProviderApi, ProviderDefinition, ProviderName } from './provider-definition.ts';
 

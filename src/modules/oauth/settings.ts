@@ -1,6 +1,6 @@
 import Type from 'typebox';
-import { isJsonObject, type JsonObject } from '../../lib/json.ts';
-import { declared, type SettingKind, type SettingValues } from '../../lib/settings/setting.ts';
+import { isJsonObject, type JsonObject } from '../../kit/json.ts';
+import { declared, type SettingKind, type SettingValues } from '../../kit/settings/setting.ts';
 import { PROVIDER_NAMES, type ProviderEndpoints, type ProviderName } from './provider-definition.ts';
 
 export type OauthEndpoints = Readonly<Partial<Record<ProviderName, Partial<ProviderEndpoints>>>>;

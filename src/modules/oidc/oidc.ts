@@ -1,8 +1,8 @@
 import Type from 'typebox';
-import type { JsonObject } from '../../lib/json.ts';
-import { secret } from '../../lib/schema/annotations.ts';
-import { bodyProblem } from '../../lib/schema/decode-body.ts';
-import type { FieldProblem } from '../../lib/schema/field-problem.ts';
+import type { JsonObject } from '../../kit/json.ts';
+import { secret } from '../../kit/schema/annotations.ts';
+import { bodyProblem } from '../../kit/schema/decode-body.ts';
+import type { FieldProblem } from '../../kit/schema/field-problem.ts';
 import type { AcceptedForm, AgentForm } from '../contract/agent-form.ts';
 import type { Refusal } from '../contract/decides.ts';
 import type { ModuleRuntime, RuntimePorts } from '../contract/keeps-state.ts';

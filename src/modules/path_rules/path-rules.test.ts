@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { before, suite, test } from 'node:test';
 import fc from 'fast-check';
-import { pathProblem } from '../../lib/http/urls.ts';
-import { loadPatternEngine } from '../../lib/text/linear-pattern.ts';
+import { pathProblem } from '../../kit/http/urls.ts';
+import { loadPatternEngine } from '../../kit/text/linear-pattern.ts';
 import { loopProblems } from '../redirect/redirect.ts';
 import { type PathRule, PathRules, ruleProblems } from './path-rules.ts';
 

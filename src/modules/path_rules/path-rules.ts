@@ -1,9 +1,9 @@
 import type { Static, TProperties } from 'typebox';
 import Type from 'typebox';
-import { isAuthority, isVisibleAscii, matchKey, pathProblem } from '../../lib/http/urls.ts';
-import type { JsonObject } from '../../lib/json.ts';
-import type { FieldProblem } from '../../lib/schema/field-problem.ts';
-import { areTooLargeTogether, compilePattern, isTooLarge, maxTextLength } from '../../lib/text/linear-pattern.ts';
+import { isAuthority, isVisibleAscii, matchKey, pathProblem } from '../../kit/http/urls.ts';
+import type { JsonObject } from '../../kit/json.ts';
+import type { FieldProblem } from '../../kit/schema/field-problem.ts';
+import { areTooLargeTogether, compilePattern, isTooLarge, maxTextLength } from '../../kit/text/linear-pattern.ts';
 import type { AcceptedForm, AgentAccess } from '../contract/agent-form.ts';
 
 /** Texts, and numbers of groups between them. */

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { ThreadLock, threadsNowMs } from '../../lib/process/shared-memory.ts';
-import { keyedHash } from '../../lib/text/keyed-hash.ts';
+import { ThreadLock, threadsNowMs } from '../../kit/process/shared-memory.ts';
+import { keyedHash } from '../../kit/text/keyed-hash.ts';
 import type { NodeMemory } from '../contract/keeps-state.ts';
 
 /** Entries of a group. Each key belongs to one group, and has one of its entries. */

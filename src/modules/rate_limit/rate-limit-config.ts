@@ -1,9 +1,9 @@
 import type { Static } from 'typebox';
 import Type from 'typebox';
-import { isToken } from '../../lib/http1/header-names.ts';
-import { ownerOf } from '../../lib/net/shared-places.ts';
-import { bodyProblem } from '../../lib/schema/decode-body.ts';
-import type { FieldProblem } from '../../lib/schema/field-problem.ts';
+import { isToken } from '../../kit/http1/header-names.ts';
+import { ownerOf } from '../../kit/net/shared-places.ts';
+import { bodyProblem } from '../../kit/schema/decode-body.ts';
+import type { FieldProblem } from '../../kit/schema/field-problem.ts';
 import type { Identity, TrafficRequest } from '../contract/decides.ts';
 import { enabledField } from '../contract/module.ts';
 import { MAX_LIMITS } from './limit-table.ts';

@@ -1,6 +1,6 @@
 import type { Static } from 'typebox';
 import Type from 'typebox';
-import type { JsonObject } from '../../lib/json.ts';
+import type { JsonObject } from '../../kit/json.ts';
 import type { AcceptedForm, AgentForm } from '../contract/agent-form.ts';
 import { defineModule } from '../contract/module.ts';
 import { rateLimitErrors } from './errors.ts';

@@ -1,4 +1,4 @@
-import { declared, integer, type SettingValues } from '../../lib/settings/setting.ts';
+import { declared, integer, type SettingValues } from '../../kit/settings/setting.ts';
 
 /** Settings for rate limits on the whole server. */
 export const rateLimitSettings = {

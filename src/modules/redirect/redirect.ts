@@ -1,8 +1,8 @@
 import Type from 'typebox';
-import { matchKey } from '../../lib/http/urls.ts';
-import { withoutRootDot } from '../../lib/net/host-name.ts';
-import type { FieldProblem } from '../../lib/schema/field-problem.ts';
-import { loadPatternEngine } from '../../lib/text/linear-pattern.ts';
+import { matchKey } from '../../kit/http/urls.ts';
+import { withoutRootDot } from '../../kit/net/host-name.ts';
+import type { FieldProblem } from '../../kit/schema/field-problem.ts';
+import { loadPatternEngine } from '../../kit/text/linear-pattern.ts';
 import type { Answer, Pass, Refusal, TrafficRequest, Verdict } from '../contract/decides.ts';
 import { defineModule, enabledField } from '../contract/module.ts';
 import type { PreparedModule } from '../contract/prepared-module.ts';

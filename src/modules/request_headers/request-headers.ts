@@ -1,5 +1,5 @@
-import { type HeaderList, valuesOf } from '../../lib/http/header-values.ts';
-import { isAuthority } from '../../lib/http/urls.ts';
+import { type HeaderList, valuesOf } from '../../kit/http/header-values.ts';
+import { isAuthority } from '../../kit/http/urls.ts';
 import type { TrafficRequest } from '../contract/decides.ts';
 import { defineModule } from '../contract/module.ts';
 import type { PreparePorts } from '../contract/prepare.ts';

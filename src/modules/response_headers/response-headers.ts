@@ -1,5 +1,5 @@
-import { withoutMarked } from '../../lib/http/cookie-header.ts';
-import type { HeaderList } from '../../lib/http/header-values.ts';
+import { withoutMarked } from '../../kit/http/cookie-header.ts';
+import type { HeaderList } from '../../kit/http/header-values.ts';
 import type { TrafficRequest } from '../contract/decides.ts';
 import { defineModule } from '../contract/module.ts';
 import type { PreparePorts } from '../contract/prepare.ts';

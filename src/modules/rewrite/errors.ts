@@ -1,4 +1,4 @@
-import { errorTable } from '../../lib/errors.ts';
+import { errorTable } from '../../kit/errors.ts';
 
 /** Errors of routes that rewrite paths, beside ERR_POSTERN_BAD_PATH of the edge. */
 export const rewriteErrors = errorTable({

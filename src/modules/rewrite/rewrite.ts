@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { loadPatternEngine } from '../../lib/text/linear-pattern.ts';
+import { loadPatternEngine } from '../../kit/text/linear-pattern.ts';
 import type { Refusal, TrafficRequest } from '../contract/decides.ts';
 import { defineModule, enabledField } from '../contract/module.ts';
 import type { PreparedModule, RequestTransform } from '../contract/prepared-module.ts';

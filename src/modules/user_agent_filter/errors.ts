@@ -1,4 +1,4 @@
-import { errorTable } from '../../lib/errors.ts';
+import { errorTable } from '../../kit/errors.ts';
 
 /** Errors of routes that filter user agents. */
 export const userAgentFilterErrors = errorTable({

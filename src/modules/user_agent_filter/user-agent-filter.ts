@@ -1,7 +1,7 @@
 import type { Static } from 'typebox';
 import Type from 'typebox';
-import { bodyProblem } from '../../lib/schema/decode-body.ts';
-import type { FieldProblem } from '../../lib/schema/field-problem.ts';
+import { bodyProblem } from '../../kit/schema/decode-body.ts';
+import type { FieldProblem } from '../../kit/schema/field-problem.ts';
 import {
   areTooLargeTogether,
   compilePattern,
@@ -9,7 +9,7 @@ import {
   type LinearPattern,
   loadPatternEngine,
   maxTextLength,
-} from '../../lib/text/linear-pattern.ts';
+} from '../../kit/text/linear-pattern.ts';
 import type { AgentForm } from '../contract/agent-form.ts';
 import type { Pass, Refusal, TrafficRequest, Verdict } from '../contract/decides.ts';
 import { defineModule, enabledField } from '../contract/module.ts';

@@ -1,5 +1,5 @@
 import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs';
-import { PosternError } from '../../lib/errors.ts';
+import { PosternError } from '../../kit/errors.ts';
 import { databasePath, makePrivateFile } from '../data-directory.ts';
 import { storeErrors } from '../errors.ts';
 import { syncDirectory } from '../keyring.ts';

@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { databaseServers } from '../../lib/net/database-url.ts';
+import { databaseServers } from '../../kit/net/database-url.ts';
 import { storeErrors } from '../errors.ts';
 import { type Program, queryOne } from '../sql/statement.ts';
 

@@ -1,4 +1,4 @@
-import type { Clock } from '../../lib/clock.ts';
+import type { Clock } from '../../kit/clock.ts';
 import { makeDataDirectory } from '../data-directory.ts';
 import { History } from '../history.ts';
 import { type CommitMark, provePosition, readCommit, refuseOtherStore } from '../sql/commit-rows.ts';

@@ -1,4 +1,4 @@
-import { PosternError } from '../../lib/errors.ts';
+import { PosternError } from '../../kit/errors.ts';
 import { createGroupCommit, type JobOutcome, type QueuedJob } from '../group-commit.ts';
 import type { History } from '../history.ts';
 import { type CommitMark, provePosition } from '../sql/commit-rows.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { PosternError } from '../../lib/errors.ts';
+import { PosternError } from '../../kit/errors.ts';
 import { fromPostgresError, isLostConnection } from './postgres-error.ts';
 
 for (const code of ['EPIPE', 'ECONNRESET', 'ECONNREFUSED', 'ENOTCONN', '57P01', '08006', undefined]) {

@@ -1,5 +1,5 @@
-import { messageOf } from '../../lib/error-text.ts';
-import { PosternError } from '../../lib/errors.ts';
+import { messageOf } from '../../kit/error-text.ts';
+import { PosternError } from '../../kit/errors.ts';
 import { storeErrors } from '../errors.ts';
 import { readOnlyDatabase } from './current-server.ts';
 

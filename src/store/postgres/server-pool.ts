@@ -1,6 +1,6 @@
 import pg from 'pg';
-import { messageOf } from '../../lib/error-text.ts';
-import { PosternError } from '../../lib/errors.ts';
+import { messageOf } from '../../kit/error-text.ts';
+import { PosternError } from '../../kit/errors.ts';
 import { storeErrors } from '../errors.ts';
 import { addressOf, CurrentServer, readOnlyDatabase, refuseOtherServers, STANDBY_PROBLEM } from './current-server.ts';
 import { fromPostgresError } from './postgres-error.ts';

@@ -1,6 +1,6 @@
-import { mapInSlices } from '../../lib/async/slices.ts';
-import { type Clock, systemClock } from '../../lib/clock.ts';
-import { PosternError } from '../../lib/errors.ts';
+import { mapInSlices } from '../../kit/async/slices.ts';
+import { type Clock, systemClock } from '../../kit/clock.ts';
+import { PosternError } from '../../kit/errors.ts';
 import { type Keyring, purposeSeals } from '../keyring.ts';
 import type {
   Change,

@@ -1,4 +1,4 @@
-import { mapInSlices } from '../../lib/async/slices.ts';
+import { mapInSlices } from '../../kit/async/slices.ts';
 import { storeErrors } from '../errors.ts';
 import type {
   HistoryAnchor,

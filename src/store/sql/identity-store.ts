@@ -1,5 +1,5 @@
 import { hash, randomUUID } from 'node:crypto';
-import { subjectIdentity } from '../../lib/text/secrets.ts';
+import { subjectIdentity } from '../../kit/text/secrets.ts';
 import type {
   DueLogout,
   EndedApplication,

@@ -1,5 +1,5 @@
-import { mapInSlices, SliceLane } from '../../lib/async/slices.ts';
-import { isJsonObject, type JsonObject } from '../../lib/json.ts';
+import { mapInSlices, SliceLane } from '../../kit/async/slices.ts';
+import { isJsonObject, type JsonObject } from '../../kit/json.ts';
 import { storeErrors } from '../errors.ts';
 import type { ChangeNote } from '../history-store.ts';
 import type { EndedPerson } from '../identity-store.ts';

@@ -12,8 +12,8 @@ import {
   writeSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { failureCode, messageOf } from '../../lib/error-text.ts';
-import { PosternError } from '../../lib/errors.ts';
+import { failureCode, messageOf } from '../../kit/error-text.ts';
+import { PosternError } from '../../kit/errors.ts';
 import { storeErrors } from '../errors.ts';
 
 const HEADER_BYTES = 100;

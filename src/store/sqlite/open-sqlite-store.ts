@@ -1,4 +1,4 @@
-import type { Clock } from '../../lib/clock.ts';
+import type { Clock } from '../../kit/clock.ts';
 import { databasePath, makePrivateFile } from '../data-directory.ts';
 import { type KeySource, syncDirectory } from '../keyring.ts';
 import { type CommitMark, lacksCommit, refuseOtherStore } from '../sql/commit-rows.ts';

@@ -1,9 +1,9 @@
 import { closeSync, openSync } from 'node:fs';
 import type { Worker } from 'node:worker_threads';
-import { type Periodic, periodically } from '../../lib/async/waiting.ts';
-import { PosternError } from '../../lib/errors.ts';
-import { fromWire } from '../../lib/process/wire-error.ts';
-import { startProgramWorker } from '../../lib/program-files.ts';
+import { type Periodic, periodically } from '../../kit/async/waiting.ts';
+import { PosternError } from '../../kit/errors.ts';
+import { fromWire } from '../../kit/process/wire-error.ts';
+import { startProgramWorker } from '../../kit/program-files.ts';
 import { storeErrors } from '../errors.ts';
 import { createGroupCommit, type JobOutcome, type QueuedJob } from '../group-commit.ts';
 import { History } from '../history.ts';

@@ -1,6 +1,6 @@
 import { deserialize, serialize } from 'node:v8';
-import { TimeSlice } from '../../lib/async/slices.ts';
-import { fromWire, type WireOutcome } from '../../lib/process/wire-error.ts';
+import { TimeSlice } from '../../kit/async/slices.ts';
+import { fromWire, type WireOutcome } from '../../kit/process/wire-error.ts';
 import type { Job, JobOutcome } from '../group-commit.ts';
 import type { CommitMark } from '../sql/commit-rows.ts';
 import {

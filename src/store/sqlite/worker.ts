@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
-import { PosternError } from '../../lib/errors.ts';
-import { toWire, type WireOutcome } from '../../lib/process/wire-error.ts';
+import { PosternError } from '../../kit/errors.ts';
+import { toWire, type WireOutcome } from '../../kit/process/wire-error.ts';
 import type { Job } from '../group-commit.ts';
 import { type CommitMark, provePosition } from '../sql/commit-rows.ts';
 import { runJobs, startProgram } from '../sql/programs.ts';

@@ -5,7 +5,7 @@ import { createServer, get, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
-import { startInspector } from '../../../src/agent/inspector/index.ts';
+import { startInspector } from '../../../src/tunnel/agent/inspector/index.ts';
 import { InspectorWorld } from './inspector-world.ts';
 
 interface Body {

@@ -7,12 +7,12 @@ import {
   type ServerHttp2Stream,
 } from 'node:http2';
 import type { AddressInfo } from 'node:net';
-import { AgentEvents, type TunnelSpec } from '../../../src/agent/handle.ts';
-import { type Inspector, type InspectorOptions, startInspector } from '../../../src/agent/inspector/index.ts';
-import { readRequest, takeRequest } from '../../../src/agent/local/served-request.ts';
-import { serveStream } from '../../../src/agent/serve-stream.ts';
-import { Tunnel } from '../../../src/agent/tunnel.ts';
-import { watchStreamEnd } from '../../../src/lib/http2/stream-end.ts';
+import { watchStreamEnd } from '../../../src/kit/http2/stream-end.ts';
+import { AgentEvents, type TunnelSpec } from '../../../src/tunnel/agent/handle.ts';
+import { type Inspector, type InspectorOptions, startInspector } from '../../../src/tunnel/agent/inspector/index.ts';
+import { readRequest, takeRequest } from '../../../src/tunnel/agent/local/served-request.ts';
+import { serveStream } from '../../../src/tunnel/agent/serve-stream.ts';
+import { Tunnel } from '../../../src/tunnel/agent/tunnel.ts';
 import type { Cleanup } from '../../support/cleanup.ts';
 
 export interface Seen {

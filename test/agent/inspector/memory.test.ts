@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { startInspector } from '../../../src/agent/inspector/index.ts';
+import { startInspector } from '../../../src/tunnel/agent/inspector/index.ts';
 import { isLong } from '../../support/share-of-cases.ts';
 
 const REQUESTS = isLong ? 10_000 : 3_000;

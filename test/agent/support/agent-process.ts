@@ -1,4 +1,4 @@
-import { startAgent } from '../../../src/agent/index.ts';
+import { startAgent } from '../../../src/tunnel/agent/index.ts';
 import { QUICK } from './agent-world.ts';
 
 /** An agent with one tunnel, in its own process. */

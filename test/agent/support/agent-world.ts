@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
 import type { TestContext } from 'node:test';
-import { type AgentHandle, type AgentOptions, startAgent } from '../../../src/agent/index.ts';
-import { DEFAULT_TIMINGS } from '../../../src/agent/timings.ts';
+import { type AgentHandle, type AgentOptions, startAgent } from '../../../src/tunnel/agent/index.ts';
+import { DEFAULT_TIMINGS } from '../../../src/tunnel/agent/timings.ts';
 import { FakeGateway, type FakeGatewayOptions } from './fake-gateway.ts';
 
 /** Short, so that tests do not wait. */

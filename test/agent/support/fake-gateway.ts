@@ -9,8 +9,8 @@ import {
 } from 'node:http2';
 import type { AddressInfo, Socket } from 'node:net';
 import { createServer, type Server, type TLSSocket } from 'node:tls';
-import type { AgentMessage, Bind, GatewayMessage, Hello, OtherNode } from '../../../src/tunnel/messages.ts';
-import { ALPN } from '../../../src/tunnel/protocol.ts';
+import type { AgentMessage, Bind, GatewayMessage, Hello, OtherNode } from '../../../src/tunnel/protocol/messages.ts';
+import { ALPN } from '../../../src/tunnel/protocol/protocol.ts';
 import { type Issued, issue } from '../../edge/tls/test-authority.ts';
 
 let authority: Promise<Issued> | null = null;

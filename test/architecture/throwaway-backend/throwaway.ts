@@ -1,8 +1,8 @@
 import Type from 'typebox';
 import { defineBackend } from '../../../src/backends/backend.ts';
-import { errorTable } from '../../../src/lib/errors.ts';
-import { idString, reference } from '../../../src/lib/schema/annotations.ts';
-import { bodyProblem } from '../../../src/lib/schema/decode-body.ts';
+import { errorTable } from '../../../src/kit/errors.ts';
+import { idString, reference } from '../../../src/kit/schema/annotations.ts';
+import { bodyProblem } from '../../../src/kit/schema/decode-body.ts';
 
 const { rows } = errorTable({
   ERR_POSTERN_THROWAWAY: { status: 503, explanation: 'A throwaway backend has neither an address nor a fallback.' },

@@ -1,5 +1,5 @@
-import { errorTable } from '../../../src/lib/errors.ts';
-import { declared, integer } from '../../../src/lib/settings/setting.ts';
+import { errorTable } from '../../../src/kit/errors.ts';
+import { declared, integer } from '../../../src/kit/settings/setting.ts';
 import type { SharedPorts, SharedRuntime, SharedState } from '../../../src/modules/contract/keeps-state.ts';
 
 /** State of two modules. */

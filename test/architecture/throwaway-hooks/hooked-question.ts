@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { reference, refSchema } from '../../../src/lib/schema/annotations.ts';
+import { reference, refSchema } from '../../../src/kit/schema/annotations.ts';
 import type { ModuleQuestion } from '../../../src/modules/contract/module.ts';
 
 const shared = {

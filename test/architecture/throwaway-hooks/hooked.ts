@@ -1,8 +1,8 @@
 import { Transform } from 'node:stream';
 import Type from 'typebox';
-import { errorTable } from '../../../src/lib/errors.ts';
-import { bodyProblem } from '../../../src/lib/schema/decode-body.ts';
-import { declared, integer } from '../../../src/lib/settings/setting.ts';
+import { errorTable } from '../../../src/kit/errors.ts';
+import { bodyProblem } from '../../../src/kit/schema/decode-body.ts';
+import { declared, integer } from '../../../src/kit/settings/setting.ts';
 import type { ConfiguredBy } from '../../../src/modules/contract/agent-form.ts';
 import type { Answer, Pass, Refusal, TrafficRequest, Verdict } from '../../../src/modules/contract/decides.ts';
 import { defineModule, enabledField } from '../../../src/modules/contract/module.ts';

@@ -1,4 +1,4 @@
-import { declared, integer, type SettingValues } from '../../../src/lib/settings/setting.ts';
+import { declared, integer, type SettingValues } from '../../../src/kit/settings/setting.ts';
 
 export const throwawaySettings = {
   throwaway_limit: declared(integer(1, 100), {

@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { bodyProblem } from '../../../src/lib/schema/decode-body.ts';
+import { bodyProblem } from '../../../src/kit/schema/decode-body.ts';
 import { defineModule, enabledField } from '../../../src/modules/contract/module.ts';
 import type { OwnAnswer, OwnPathRequest } from '../../../src/modules/contract/prepared-module.ts';
 import { throwawayAgentForm } from './agent-form.ts';

@@ -3,11 +3,11 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, test } from 'node:test';
-import { readAgentConfig } from '../../../src/cli/agent/config/read-agent-config.ts';
-import { loadConfig } from '../../../src/config/load.ts';
-import { moduleRisks } from '../../../src/config/module-settings.ts';
-import { decodeModules } from '../../../src/edge/tunnels/endpoint-publisher.ts';
+import { readAgentConfig } from '../../../src/app/cli/agent/config/read-agent-config.ts';
+import { loadConfig } from '../../../src/app/settings/load.ts';
+import { moduleRisks } from '../../../src/app/settings/module-settings.ts';
 import { modules } from '../../../src/modules/registry.ts';
+import { decodeModules } from '../../../src/proxy/edge/tunnels/endpoint-publisher.ts';
 import { EdgeWorld } from '../../support/edge-world.ts';
 
 // These run in a copy of the project that has the throwaway module: see `throwaway-module.test.ts`.

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { flagsOf } from '../../../src/cli/command.ts';
-import { flagGroups } from '../../../src/cli/command-help.ts';
-import { COMMANDS } from '../../../src/main/commands/command-list.ts';
+import { flagsOf } from '../../../src/app/cli/command.ts';
+import { flagGroups } from '../../../src/app/cli/command-help.ts';
+import { COMMANDS } from '../../../src/app/main/commands/command-list.ts';
 import { runCommand } from '../run-command.ts';
 
 const syntaxes = await Promise.all(

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createStartCommand } from '../../../src/cli/agent/start-command.ts';
+import { createStartCommand } from '../../../src/app/cli/agent/start-command.ts';
 import { AgentWorld } from '../agent-world.ts';
 import { FakeEngine } from './fake-engine.ts';
 

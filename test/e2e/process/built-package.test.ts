@@ -45,15 +45,15 @@ suite('the published package', { timeout: TIMEOUT_MS }, () => {
     for (const path of [
       'LICENSE',
       'dist/LICENSES.txt',
-      'dist/main/cli.js',
+      'dist/app/main/cli.js',
       'dist/store/sqlite/worker.js',
-      'dist/main/workers/thread/edge-worker.js',
-      'dist/config/defaults.yaml',
+      'dist/app/main/workers/thread/edge-worker.js',
+      'dist/app/settings/defaults.yaml',
     ])
       assert(names.has(path), `${path} is missing: ${packed.files.length} files`);
     // Declarations that no entry of the package leads to would only be weight.
     assert(
-      !names.has('dist/main/cli.d.ts') && names.has('dist/client/index.d.ts') && names.has('dist/agent/index.d.ts'),
+      !names.has('dist/app/main/cli.d.ts') && names.has('dist/client/index.d.ts') && names.has('dist/agent/index.d.ts'),
     );
     assert(![...names].some((path) => path.startsWith('dist/postern-')), 'a single executable');
     const unwanted = packed.files.filter(({ path }) =>

@@ -68,9 +68,9 @@ suite('launcher on an old Node', options, () => {
   test('names the checkout in which to run npm ci', async (t) => {
     const root = await tempDir(t);
     await mkdir(join(root, 'bin'));
-    await mkdir(join(root, 'src', 'main'), { recursive: true });
+    await mkdir(join(root, 'src', 'app', 'main'), { recursive: true });
     await cp(launcherPath, join(root, 'bin', 'postern.mjs'));
-    await writeFile(join(root, 'src', 'main', 'cli.ts'), '');
+    await writeFile(join(root, 'src', 'app', 'main', 'cli.ts'), '');
     const outcome = runCopy(node, join(root, 'bin', 'postern.mjs'));
     assert.equal(outcome.code, 1);
     assert(outcome.stderr.includes(`run "npm ci" in ${root}`), outcome.stderr);

@@ -7,7 +7,7 @@ import { get } from 'node:https';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
-import { systemClock } from '../../../src/lib/clock.ts';
+import { systemClock } from '../../../src/kit/clock.ts';
 import { openInternalCa } from '../../support/internal-ca.ts';
 import { startServerProcess } from '../../support/server-process.ts';
 import { tempDir } from '../../support/temp-dir.ts';

@@ -13,7 +13,7 @@ import { until } from './support/until.ts';
 
 /**
  * In the long form together more than the 64 MB that a connection once had; the runtime closes it after 1,000 resets at
- * once. In the short form src/lib/http2/sessions.test.ts holds that there is no such limit.
+ * once. In the short form src/kit/http2/sessions.test.ts holds that there is no such limit.
  */
 const DOWNLOADS = isLong ? 990 : 150;
 const DOWNLOADED_BYTES = 1 << 18;

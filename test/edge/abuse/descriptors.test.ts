@@ -5,8 +5,8 @@ import type { ClientHttp2Session, IncomingHttpHeaders } from 'node:http2';
 import { connect } from 'node:net';
 import { test } from 'node:test';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
-import { startAgent } from '../../../src/agent/index.ts';
-import { ALPN } from '../../../src/tunnel/protocol.ts';
+import { startAgent } from '../../../src/tunnel/agent/index.ts';
+import { ALPN } from '../../../src/tunnel/protocol/protocol.ts';
 import { trustIn } from '../../support/edge-world.ts';
 import { LAUNCHER, startServerProcess } from '../../support/server-process.ts';
 import { isLong } from '../../support/share-of-cases.ts';
@@ -128,7 +128,7 @@ test('a process whose file descriptors run out says so, keeps the API, and recov
   open.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
   assert.match(String((await once(open, 'data'))[0]), /^HTTP\/1.1 200 /);
   open.destroy();
-  // After ten quiet seconds; src/lib/process/descriptor-budget.test.ts has them with a clock of its own.
+  // After ten quiet seconds; src/kit/process/descriptor-budget.test.ts has them with a clock of its own.
   if (isLong) await until(() => logged(ENOUGH) === 1, 'the log says that it is over');
   assert.equal(logged(SCARCE), 1);
 

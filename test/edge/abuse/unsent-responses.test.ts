@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { after, suite, test } from 'node:test';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { waitingBytes } from '../../../src/lib/net/waiting-bytes.ts';
+import { waitingBytes } from '../../../src/kit/net/waiting-bytes.ts';
 import type { EdgeWorld } from '../../support/edge-world.ts';
 import { TunnelWorld } from '../../support/tunnel-world.ts';
 import { UpstreamAuthority } from '../settings/upstream-authority.ts';

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { after, test } from 'node:test';
-import { explainRoute } from '../../../src/edge/explain/explain-route.ts';
-import type { HypotheticalQuestion, HypotheticalRequest } from '../../../src/edge/explain/explanation.ts';
-import { onBug } from '../../../src/lib/guarded-listeners.ts';
+import { onBug } from '../../../src/kit/guarded-listeners.ts';
+import { explainRoute } from '../../../src/proxy/edge/explain/explain-route.ts';
+import type { HypotheticalQuestion, HypotheticalRequest } from '../../../src/proxy/edge/explain/explanation.ts';
 import { JudgedExchange } from './judged-exchange.ts';
 import {
   ALL_PASS,

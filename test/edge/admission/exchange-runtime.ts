@@ -1,5 +1,5 @@
-import type { EdgeRuntime } from '../../../src/edge/edge-runtime.ts';
-import type { EdgeSnapshot } from '../../../src/snapshot/edge-snapshot.ts';
+import type { EdgeRuntime } from '../../../src/proxy/edge/edge-runtime.ts';
+import type { EdgeSnapshot } from '../../../src/proxy/snapshot/edge-snapshot.ts';
 
 /** What an exchange needs of its edge, without sockets: every request is for the current edge, and goes to `upstream`. */
 export function exchangeRuntime(currentEdge: () => EdgeSnapshot, upstream: object): EdgeRuntime {

@@ -1,6 +1,6 @@
-import type { ClientSide, ConnectionFacts } from '../../../src/edge/connections/connection-facts.ts';
-import { Exchange } from '../../../src/edge/exchange/exchange.ts';
-import type { EdgeSnapshot, RouteSnapshot } from '../../../src/snapshot/edge-snapshot.ts';
+import type { ClientSide, ConnectionFacts } from '../../../src/proxy/edge/connections/connection-facts.ts';
+import { Exchange } from '../../../src/proxy/edge/exchange/exchange.ts';
+import type { EdgeSnapshot, RouteSnapshot } from '../../../src/proxy/snapshot/edge-snapshot.ts';
 import { exchangeRuntime } from './exchange-runtime.ts';
 
 /** A request through the code of traffic, whose backend never responds. */

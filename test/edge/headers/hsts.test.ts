@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { after, suite, test } from 'node:test';
-import { loadConfig } from '../../../src/config/load.ts';
+import { loadConfig } from '../../../src/app/settings/load.ts';
 import { EdgeWorld } from '../../support/edge-world.ts';
 import { recordingUpstream } from '../traffic/recording-upstream.ts';
 

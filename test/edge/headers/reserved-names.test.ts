@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { DroppedHeaders } from '../../../src/edge/http/dropped-headers.ts';
 import type { Module } from '../../../src/modules/contract/module.ts';
 import { modules } from '../../../src/modules/registry.ts';
 import { nameMatcher, reservedNames } from '../../../src/modules/reserved-names.ts';
+import { DroppedHeaders } from '../../../src/proxy/edge/http/dropped-headers.ts';
 
 const toy = (declared: Partial<Module>): Module => ({ name: 'toy', ...declared }) as Module;
 

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
-import { Http1Client } from '../../../src/edge/http/http1-client.ts';
-import type { IncomingRequest } from '../../../src/edge/http/incoming-request.ts';
+import { Http1Client } from '../../../src/proxy/edge/http/http1-client.ts';
+import type { IncomingRequest } from '../../../src/proxy/edge/http/incoming-request.ts';
 import { type AcceptedRequest, forwardable, LIMITS, type Reading, RULES, send } from './reading.ts';
 
 /** What the edge makes of the bytes. */

@@ -1,9 +1,9 @@
 import { duplexPair } from 'node:stream';
 import { setImmediate as turn } from 'node:timers/promises';
-import { headRules } from '../../../src/edge/edge-settings.ts';
-import type { RequestHead } from '../../../src/edge/http/request-head.ts';
-import type { HttpLimits } from '../../../src/edge/http/sweep.ts';
-import { isAllowedInTrailers } from '../../../src/lib/http1/header-names.ts';
+import { isAllowedInTrailers } from '../../../src/kit/http1/header-names.ts';
+import { headRules } from '../../../src/proxy/edge/edge-settings.ts';
+import type { RequestHead } from '../../../src/proxy/edge/http/request-head.ts';
+import type { HttpLimits } from '../../../src/proxy/edge/http/sweep.ts';
 
 /** A request that was accepted. */
 export interface AcceptedRequest {

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { readHead } from '../../../src/edge/http/request-head.ts';
+import { readHead } from '../../../src/proxy/edge/http/request-head.ts';
 import { type AcceptedRequest, forwardable, LIMITS, type Reading, RULES, send } from './reading.ts';
 
 /** What the runtime's server (llhttp) makes of the bytes, with the refusals that the edge added when it used that. */

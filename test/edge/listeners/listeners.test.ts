@@ -2,12 +2,16 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type AddressInfo, connect, type Server, type Socket } from 'node:net';
 import { suite, type TestContext, test } from 'node:test';
-import { edgeErrors } from '../../../src/edge/errors.ts';
-import { DroppedHeaders } from '../../../src/edge/http/dropped-headers.ts';
-import { HttpServers } from '../../../src/edge/http/http-servers.ts';
-import { type OpenServer, openEdgeListener, openPlainListener } from '../../../src/edge/listeners/edge-listener.ts';
-import { redirectToHttps } from '../../../src/edge/listeners/plain-answers.ts';
-import { HostTable } from '../../../src/snapshot/host-table.ts';
+import { edgeErrors } from '../../../src/proxy/edge/errors.ts';
+import { DroppedHeaders } from '../../../src/proxy/edge/http/dropped-headers.ts';
+import { HttpServers } from '../../../src/proxy/edge/http/http-servers.ts';
+import {
+  type OpenServer,
+  openEdgeListener,
+  openPlainListener,
+} from '../../../src/proxy/edge/listeners/edge-listener.ts';
+import { redirectToHttps } from '../../../src/proxy/edge/listeners/plain-answers.ts';
+import { HostTable } from '../../../src/proxy/snapshot/host-table.ts';
 import { until } from '../tls/tls-world.ts';
 
 const open: OpenServer = async (server: Server) => {

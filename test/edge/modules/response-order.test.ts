@@ -4,7 +4,7 @@ import { Transform } from 'node:stream';
 import { after, before, beforeEach, suite, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createGunzip, gunzipSync } from 'node:zlib';
-import type { HeaderList } from '../../../src/lib/http/header-values.ts';
+import type { HeaderList } from '../../../src/kit/http/header-values.ts';
 import type { ResponseTransform, TrafficResponseHead } from '../../../src/modules/contract/prepared-module.ts';
 import { ask, begin, bytesOf, PROTOCOLS } from './hooked-client.ts';
 import { HookedWorld, type Serve } from './hooked-world.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { after, suite, test } from 'node:test';
-import { performHandshake } from '../../../src/cli/doctor/dial.ts';
+import { performHandshake } from '../../../src/app/cli/doctor/dial.ts';
 import { EdgeWorld } from '../../support/edge-world.ts';
 import { headerRelay } from '../../support/header-relay.ts';
 import { until } from '../tls/tls-world.ts';

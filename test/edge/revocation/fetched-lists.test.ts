@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, beforeEach, suite, test } from 'node:test';
 import type { TLSSocket } from 'node:tls';
-import { CLAIM_MS, CRL_FETCH_KIND, crlFetchId } from '../../../src/revocation/authority-crl.ts';
+import { CLAIM_MS, CRL_FETCH_KIND, crlFetchId } from '../../../src/modules/authority-crl.ts';
 import { isLong } from '../../support/share-of-cases.ts';
 import { type CrlRequest, crl, DELTA, hugeCrl, scope, UNKNOWN_CRITICAL } from '../../support/test-crl.ts';
 import { DAY_MS, issue } from '../tls/test-authority.ts';

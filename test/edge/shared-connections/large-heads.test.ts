@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import type { ClientHttp2Session, IncomingHttpHeaders } from 'node:http2';
 import { after, afterEach, suite, test } from 'node:test';
-import type { AgentHandle } from '../../../src/agent/index.ts';
+import type { AgentHandle } from '../../../src/tunnel/agent/index.ts';
 import { TunnelWorld } from '../../support/tunnel-world.ts';
 import { eventually } from '../../tunnel/support/fault-world.ts';
 import { UpstreamAuthority } from '../settings/upstream-authority.ts';

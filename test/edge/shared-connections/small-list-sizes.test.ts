@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type ClientHttp2Session, constants, type OutgoingHttpHeaders } from 'node:http2';
 import { after, test } from 'node:test';
-import { type Bug, onBug } from '../../../src/lib/guarded-listeners.ts';
+import { type Bug, onBug } from '../../../src/kit/guarded-listeners.ts';
 import { EdgeWorld } from '../../support/edge-world.ts';
 import { recordingUpstream } from '../traffic/recording-upstream.ts';
 

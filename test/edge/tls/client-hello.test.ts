@@ -6,7 +6,7 @@ import {
   HelloReader,
   MAX_HELLO_BYTES,
   type ReaderState,
-} from '../../../src/edge/tls/client-hello.ts';
+} from '../../../src/proxy/edge/tls/client-hello.ts';
 import { ofNode, ofProgram } from './capture-hello.ts';
 
 const RUNS = process.env['POSTERN_TEST_LONG'] === '1' ? 200_000 : 3000;

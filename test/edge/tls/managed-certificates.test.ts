@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { before, suite, type TestContext, test } from 'node:test';
 import type { TLSSocket } from 'node:tls';
-import type { JsonObject } from '../../../src/lib/json.ts';
+import type { JsonObject } from '../../../src/kit/json.ts';
 import { certificateRecord, DAY_MS, type Issued, type IssueRequest, issue, managedRecord } from './test-authority.ts';
 import { exchange, openTlsWorld, type TlsWorld, until } from './tls-world.ts';
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { after, suite, test } from 'node:test';
 import { connect } from 'node:tls';
-import { ALPN } from '../../../src/tunnel/protocol.ts';
+import { ALPN } from '../../../src/tunnel/protocol/protocol.ts';
 import { TestWorld } from '../../support/test-world.ts';
 import { type Issued, issue, managedRecord } from './test-authority.ts';
 

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { suite, type TestContext, test } from 'node:test';
-import { AddressCounter } from '../../../src/edge/admission.ts';
-import { ownerOf } from '../../../src/lib/net/shared-places.ts';
+import { ownerOf } from '../../../src/kit/net/shared-places.ts';
+import { AddressCounter } from '../../../src/proxy/edge/admission.ts';
 import { ofNode } from './capture-hello.ts';
 import { exchange, openTlsWorld, type TlsWorld, until } from './tls-world.ts';
 

@@ -3,7 +3,7 @@ import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
 import { before, suite, test } from 'node:test';
 import type { ConnectionOptions, SecureVersion } from 'node:tls';
-import type { SharedSecret } from '../../../src/edge/tls/host-servers.ts';
+import type { SharedSecret } from '../../../src/proxy/edge/tls/host-servers.ts';
 import { openInternalCa } from '../../support/internal-ca.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 import { certificateRecord, type Issued, issue } from './test-authority.ts';

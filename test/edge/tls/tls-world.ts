@@ -5,16 +5,16 @@ import { createServer as createHttp2, type IncomingHttpHeaders, type ServerHttp2
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import type { TestContext } from 'node:test';
 import { type ConnectionOptions, connect, type TLSSocket } from 'node:tls';
-import { AcmeChallenges } from '../../../src/edge/tls/acme-challenges.ts';
-import { type CertificateStore, createCertificateStore } from '../../../src/edge/tls/certificate-store.ts';
-import type { SharedSecret } from '../../../src/edge/tls/host-servers.ts';
-import { createTlsFront, type TlsFront } from '../../../src/edge/tls/tls-front.ts';
-import type { EdgeConnection, TlsLimits } from '../../../src/edge/tls/tls-ports.ts';
-import type { CertificateRecord, CertificateRecordChange } from '../../../src/edge/tls/uploaded-certificates.ts';
 import type { TlsPolicy } from '../../../src/modules/contract/decides.ts';
-import type { EdgeSnapshot } from '../../../src/snapshot/edge-snapshot.ts';
-import { HostTable } from '../../../src/snapshot/host-table.ts';
-import { RouteTable } from '../../../src/snapshot/route-table.ts';
+import { AcmeChallenges } from '../../../src/proxy/edge/tls/acme-challenges.ts';
+import { type CertificateStore, createCertificateStore } from '../../../src/proxy/edge/tls/certificate-store.ts';
+import type { SharedSecret } from '../../../src/proxy/edge/tls/host-servers.ts';
+import { createTlsFront, type TlsFront } from '../../../src/proxy/edge/tls/tls-front.ts';
+import type { EdgeConnection, TlsLimits } from '../../../src/proxy/edge/tls/tls-ports.ts';
+import type { CertificateRecord, CertificateRecordChange } from '../../../src/proxy/edge/tls/uploaded-certificates.ts';
+import type { EdgeSnapshot } from '../../../src/proxy/snapshot/edge-snapshot.ts';
+import { HostTable } from '../../../src/proxy/snapshot/host-table.ts';
+import { RouteTable } from '../../../src/proxy/snapshot/route-table.ts';
 import { type InternalCa, openInternalCa } from '../../support/internal-ca.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 

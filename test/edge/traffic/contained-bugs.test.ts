@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import type { ServerHttp2Stream } from 'node:http2';
 import { after, suite, test } from 'node:test';
-import { Http1ResponseWriter } from '../../../src/edge/http/http1-response-writer.ts';
+import { Http1ResponseWriter } from '../../../src/proxy/edge/http/http1-response-writer.ts';
 import { EdgeWorld } from '../../support/edge-world.ts';
 import { recordingUpstream } from './recording-upstream.ts';
 

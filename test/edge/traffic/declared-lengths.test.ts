@@ -6,7 +6,7 @@ import { type AddressInfo, connect, type Socket } from 'node:net';
 import { after, suite, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect as connectTls } from 'node:tls';
-import { hasStreamEnd, watchStreamEnd } from '../../../src/lib/http2/stream-end.ts';
+import { hasStreamEnd, watchStreamEnd } from '../../../src/kit/http2/stream-end.ts';
 import { FLAG, FRAME, frame, headerBlock, resetFrame } from '../../support/http2-frames.ts';
 import { RawPeer } from '../../support/raw-peer.ts';
 import { TunnelWorld } from '../../support/tunnel-world.ts';

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { ClientSide } from '../../../src/edge/connections/connection-facts.ts';
-import { Exchange } from '../../../src/edge/exchange/exchange.ts';
 import type { Permit, TrafficRequest, Verdict } from '../../../src/modules/contract/decides.ts';
 import type { Module } from '../../../src/modules/contract/module.ts';
 import type { PreparedModule } from '../../../src/modules/contract/prepared-module.ts';
-import { admissionSteps } from '../../../src/snapshot/admission-steps.ts';
-import type { AdmissionStep, EdgeSnapshot, RouteSnapshot } from '../../../src/snapshot/edge-snapshot.ts';
+import type { ClientSide } from '../../../src/proxy/edge/connections/connection-facts.ts';
+import { Exchange } from '../../../src/proxy/edge/exchange/exchange.ts';
+import { admissionSteps } from '../../../src/proxy/snapshot/admission-steps.ts';
+import type { AdmissionStep, EdgeSnapshot, RouteSnapshot } from '../../../src/proxy/snapshot/edge-snapshot.ts';
 import { exchangeRuntime } from '../admission/exchange-runtime.ts';
 
 const PASS: Verdict = { isPass: true, reason: 'member' };

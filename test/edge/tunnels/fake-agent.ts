@@ -8,11 +8,11 @@ import {
   type ServerHttp2Stream,
 } from 'node:http2';
 import type { AddressInfo, Socket } from 'node:net';
-import type { AgentLink, OnlineTunnel, OnlineTunnels } from '../../../src/edge/tunnels/online-tunnels.ts';
-import { MAX_HEAD_FIELDS, sendRequest } from '../../../src/lib/http2/heads.ts';
-import { SHARED_SESSION } from '../../../src/lib/http2/sessions.ts';
-import { cancelStream } from '../../../src/lib/http2/stream-end.ts';
-import { TunnelUse } from '../../../src/tunnel/tunnel-use.ts';
+import { MAX_HEAD_FIELDS, sendRequest } from '../../../src/kit/http2/heads.ts';
+import { SHARED_SESSION } from '../../../src/kit/http2/sessions.ts';
+import { cancelStream } from '../../../src/kit/http2/stream-end.ts';
+import type { AgentLink, OnlineTunnel, OnlineTunnels } from '../../../src/proxy/edge/tunnels/online-tunnels.ts';
+import { TunnelUse } from '../../../src/tunnel/protocol/tunnel-use.ts';
 import type { Cleanup } from '../../support/cleanup.ts';
 
 /** As real agents and gateways have it. */

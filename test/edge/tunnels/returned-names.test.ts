@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import type { ClientHttp2Session } from 'node:http2';
 import type { Socket } from 'node:net';
 import { after, suite, type TestContext, test } from 'node:test';
-import type { EndpointModules } from '../../../src/tunnel/messages.ts';
+import type { EndpointModules } from '../../../src/tunnel/protocol/messages.ts';
 import { newHost, type Site } from '../../support/edge-world.ts';
 import { type Issued, issue } from '../tls/test-authority.ts';
 import { recordingUpstream } from '../traffic/recording-upstream.ts';

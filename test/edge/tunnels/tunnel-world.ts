@@ -3,25 +3,29 @@ import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { Registry } from 'prom-client';
-import { loadConfig } from '../../../src/config/load.ts';
-import { createCatalog } from '../../../src/documents/catalog.ts';
-import { createEdge, type Edge } from '../../../src/edge/edge.ts';
-import type { EdgeSettings } from '../../../src/edge/edge-settings.ts';
-import { openEdgeListener, openPlainListener } from '../../../src/edge/listeners/edge-listener.ts';
-import { AcmeChallenges } from '../../../src/edge/tls/acme-challenges.ts';
-import { createCertificateStore } from '../../../src/edge/tls/certificate-store.ts';
-import type { NewEndpoint, Publication } from '../../../src/edge/tunnels/endpoints.ts';
-import { systemClock } from '../../../src/lib/clock.ts';
-import type { ListenAddress, PortRange } from '../../../src/lib/net/listen-address.ts';
-import { othersWrites } from '../../../src/main/cluster/others-writes.ts';
-import { createNodeMemories, MAIN_THREAD, openModuleRuntimes } from '../../../src/main/data-plane/module-runtimes.ts';
-import { loginBudgets, moduleLogins } from '../../../src/main/people/logins.ts';
+import { othersWrites } from '../../../src/app/main/cluster/others-writes.ts';
+import {
+  createNodeMemories,
+  MAIN_THREAD,
+  openModuleRuntimes,
+} from '../../../src/app/main/data-plane/module-runtimes.ts';
+import { loginBudgets, moduleLogins } from '../../../src/app/main/people/logins.ts';
+import { loadConfig } from '../../../src/app/settings/load.ts';
+import { createCatalog } from '../../../src/control/documents/catalog.ts';
+import { resources } from '../../../src/control/resources/registry.ts';
+import { systemClock } from '../../../src/kit/clock.ts';
+import type { ListenAddress, PortRange } from '../../../src/kit/net/listen-address.ts';
 import { modules } from '../../../src/modules/registry.ts';
 import { reservedNames } from '../../../src/modules/reserved-names.ts';
-import { resources } from '../../../src/resources/registry.ts';
-import { Snapshots } from '../../../src/snapshot/snapshots.ts';
-import { EdgeMetrics } from '../../../src/telemetry/metrics/edge-metrics.ts';
-import type { RawConnectionFacts } from '../../../src/telemetry/traffic-facts.ts';
+import { createEdge, type Edge } from '../../../src/proxy/edge/edge.ts';
+import type { EdgeSettings } from '../../../src/proxy/edge/edge-settings.ts';
+import { openEdgeListener, openPlainListener } from '../../../src/proxy/edge/listeners/edge-listener.ts';
+import { AcmeChallenges } from '../../../src/proxy/edge/tls/acme-challenges.ts';
+import { createCertificateStore } from '../../../src/proxy/edge/tls/certificate-store.ts';
+import type { NewEndpoint, Publication } from '../../../src/proxy/edge/tunnels/endpoints.ts';
+import { Snapshots } from '../../../src/proxy/snapshot/snapshots.ts';
+import { EdgeMetrics } from '../../../src/proxy/telemetry/metrics/edge-metrics.ts';
+import type { RawConnectionFacts } from '../../../src/proxy/telemetry/traffic-facts.ts';
 import type { Cleanup } from '../../support/cleanup.ts';
 import { EdgeWorld, newHost, type Site } from '../../support/edge-world.ts';
 import { openInternalCa } from '../../support/internal-ca.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createGuardedFetch } from '../../../src/lib/http/guarded-fetch.ts';
+import { createGuardedFetch } from '../../../src/kit/http/guarded-fetch.ts';
 import type { ConfiguredBy } from '../../../src/modules/contract/agent-form.ts';
 import { LoginOnRoute } from '../../../src/modules/login/login-on-route.ts';
 import { LoginRuntime } from '../../../src/modules/login/login-runtime.ts';

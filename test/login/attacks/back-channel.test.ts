@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createGuardedFetch } from '../../../src/lib/http/guarded-fetch.ts';
+import { createGuardedFetch } from '../../../src/kit/http/guarded-fetch.ts';
 import type { SharedPorts } from '../../../src/modules/contract/keeps-state.ts';
 import type { LoginRecords } from '../../../src/modules/contract/login-store.ts';
 import type { OwnPathRequest, OwnPathSite } from '../../../src/modules/contract/prepared-module.ts';

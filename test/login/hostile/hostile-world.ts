@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import type { Clock } from '../../../src/lib/clock.ts';
-import { createGuardedFetch, type GuardedFetch } from '../../../src/lib/http/guarded-fetch.ts';
+import type { Clock } from '../../../src/kit/clock.ts';
+import { createGuardedFetch, type GuardedFetch } from '../../../src/kit/http/guarded-fetch.ts';
 import type { LoginTokens } from '../../../src/modules/login/login-client.ts';
 import { type ClientConfig, OpenIdLoginClient } from '../../../src/modules/login/openid/openid-login-client.ts';
 import { LoginProblem, type LoginProblemKind } from '../../../src/modules/login/provider/login-problem.ts';

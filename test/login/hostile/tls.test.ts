@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type LookupFunction } from 'node:net';
 import { test } from 'node:test';
-import { FetchProblem } from '../../../src/lib/http/fetch-problem.ts';
-import { createGuardedFetch, type GuardedFetch } from '../../../src/lib/http/guarded-fetch.ts';
+import { FetchProblem } from '../../../src/kit/http/fetch-problem.ts';
+import { createGuardedFetch, type GuardedFetch } from '../../../src/kit/http/guarded-fetch.ts';
 import { backendCertificate, httpsServer } from '../../upstream/tls-servers.ts';
 
 const lookup: LookupFunction = (_name, _options, callback) => callback(null, [{ address: '127.0.0.1', family: 4 }]);

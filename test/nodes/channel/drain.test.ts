@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, suite, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { TunnelUpstream } from '../../../src/edge/tunnels/tunnel-upstream.ts';
-import { DeadlineTicker } from '../../../src/upstream/deadline-ticker.ts';
+import { TunnelUpstream } from '../../../src/proxy/edge/tunnels/tunnel-upstream.ts';
+import { DeadlineTicker } from '../../../src/proxy/upstream/deadline-ticker.ts';
 import { eventually } from '../../tunnel/support/fault-world.ts';
 import { ask, limits } from '../../upstream/ask.ts';
 import { type Holder, HopWorld } from '../hop/hop-world.ts';

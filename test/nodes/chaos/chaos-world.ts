@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { AgentHandle } from '../../../src/agent/index.ts';
+import type { AgentHandle } from '../../../src/tunnel/agent/index.ts';
 import type { RunningIdentityProvider } from '../../../tools/dev-idp/create-identity-provider.ts';
 import type { Cleanup } from '../../support/cleanup.ts';
 import { webSocketUpstream } from '../../support/clients/web-socket-upstream.ts';

@@ -1,5 +1,5 @@
-import type { AnnouncedSession, AnnouncedTunnel } from '../../../src/nodes/directory/announced.ts';
-import { nameKeyOf } from '../../../src/nodes/directory/directory-tunnel.ts';
+import type { AnnouncedSession, AnnouncedTunnel } from '../../../src/tunnel/nodes/directory/announced.ts';
+import { nameKeyOf } from '../../../src/tunnel/nodes/directory/directory-tunnel.ts';
 import type { DirectoryNode } from '../support/directory-node.ts';
 
 /** What one node has announced, in the order of the gateway's calls. */

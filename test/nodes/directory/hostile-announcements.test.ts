@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Rights } from '../../../src/nodes/directory/rights.ts';
+import type { Rights } from '../../../src/tunnel/nodes/directory/rights.ts';
 import { announcedSession, labelled, published } from '../support/announced.ts';
 import { type DirectoryNode, directoryNode } from '../support/directory-node.ts';
 import { FakeNetwork } from '../support/fake-network.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { type Listed, OnlineListing } from '../../../src/nodes/directory/online-listing.ts';
+import { type Listed, OnlineListing } from '../../../src/tunnel/nodes/directory/online-listing.ts';
 import { announcedSession, labelled, published } from '../support/announced.ts';
 import { directoryNode } from '../support/directory-node.ts';
 import { FakeNetwork } from '../support/fake-network.ts';

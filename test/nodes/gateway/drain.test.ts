@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, suite, test } from 'node:test';
-import type { AgentHandle } from '../../../src/agent/index.ts';
+import type { AgentHandle } from '../../../src/tunnel/agent/index.ts';
 import { type Answer, answerOf } from '../../agent/support/fake-gateway.ts';
 import { eventually, localHttp } from '../../tunnel/support/fault-world.ts';
 import { type ClusterNode, GatewayCluster } from '../support/gateway-cluster.ts';

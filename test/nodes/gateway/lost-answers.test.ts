@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, suite, test } from 'node:test';
-import { MAX_CONNECTIONS_PER_SESSION } from '../../../src/tunnel/protocol.ts';
+import { MAX_CONNECTIONS_PER_SESSION } from '../../../src/tunnel/protocol/protocol.ts';
 import { eventually } from '../../tunnel/support/fault-world.ts';
 import { RawAgent } from '../../tunnel/support/raw-agent.ts';
 import { type ClusterNode, GatewayCluster } from '../support/gateway-cluster.ts';

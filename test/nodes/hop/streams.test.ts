@@ -9,8 +9,8 @@ import {
 } from 'node:http2';
 import { after, suite, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { AgentLink } from '../../../src/edge/tunnels/online-tunnels.ts';
-import { hasStreamEnd, resetStream, watchStreamEnd } from '../../../src/lib/http2/stream-end.ts';
+import { hasStreamEnd, resetStream, watchStreamEnd } from '../../../src/kit/http2/stream-end.ts';
+import type { AgentLink } from '../../../src/proxy/edge/tunnels/online-tunnels.ts';
 import { eventually } from '../../tunnel/support/fault-world.ts';
 import { HopWorld, TUNNEL } from './hop-world.ts';
 

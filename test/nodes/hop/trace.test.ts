@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, suite, test } from 'node:test';
-import { TunnelUpstream } from '../../../src/edge/tunnels/tunnel-upstream.ts';
-import { HopTracing } from '../../../src/tracing/request-trace.ts';
-import type { FinishedSpan } from '../../../src/tracing/span-queue.ts';
-import { DeadlineTicker } from '../../../src/upstream/deadline-ticker.ts';
+import { TunnelUpstream } from '../../../src/proxy/edge/tunnels/tunnel-upstream.ts';
+import { HopTracing } from '../../../src/proxy/tracing/request-trace.ts';
+import type { FinishedSpan } from '../../../src/proxy/tracing/span-queue.ts';
+import { DeadlineTicker } from '../../../src/proxy/upstream/deadline-ticker.ts';
 import { eventually } from '../../tunnel/support/fault-world.ts';
 import { ask, limits } from '../../upstream/ask.ts';
 import { type Holder, HopWorld, TUNNEL } from './hop-world.ts';

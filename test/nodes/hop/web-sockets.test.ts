@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { type ClientHttp2Stream, constants, type ServerHttp2Stream } from 'node:http2';
 import { after, suite, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Hop } from '../../../src/nodes/hop/hop.ts';
+import { Hop } from '../../../src/tunnel/nodes/hop/hop.ts';
 import { eventually } from '../../tunnel/support/fault-world.ts';
 import { HopWorld, TUNNEL } from './hop-world.ts';
 

@@ -11,10 +11,10 @@ import {
 } from 'node:http2';
 import type { AddressInfo } from 'node:net';
 import { connect as connectTls, createServer, type Server, type TLSSocket } from 'node:tls';
-import type { JsonObject } from '../../../src/lib/json.ts';
-import { openPeerAuthority } from '../../../src/pki/peer-authority.ts';
-import { PEER_AUTHORITY_KIND, storedAuthorities } from '../../../src/pki/server-internal-ca.ts';
-import { Replica } from '../../../src/replica/replica.ts';
+import type { JsonObject } from '../../../src/kit/json.ts';
+import { openPeerAuthority } from '../../../src/proxy/pki/peer-authority.ts';
+import { PEER_AUTHORITY_KIND, storedAuthorities } from '../../../src/proxy/pki/server-internal-ca.ts';
+import { Replica } from '../../../src/store/replica/replica.ts';
 import type { Store } from '../../../src/store/store.ts';
 import type { Cleanup } from '../../support/cleanup.ts';
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { AgentHandle } from '../../../src/agent/index.ts';
+import type { AgentHandle } from '../../../src/tunnel/agent/index.ts';
 import type { Cleanup } from '../../support/cleanup.ts';
 import type { ClusterNode } from '../../support/cluster/cluster-node.ts';
 import { type Cluster, until } from '../../support/cluster.ts';

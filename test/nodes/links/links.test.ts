@@ -3,13 +3,13 @@ import { once } from 'node:events';
 import { constants, type ServerHttp2Stream } from 'node:http2';
 import { after, suite, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { NodeLinks } from '../../../src/nodes/links/node-links.ts';
+import type { NodeLinks } from '../../../src/tunnel/nodes/links/node-links.ts';
 import {
   type FeedFollower,
   MAX_UNSENT_BYTES,
   PeerRefusal,
   PeerUnreachable,
-} from '../../../src/nodes/links/peer-links.ts';
+} from '../../../src/tunnel/nodes/links/peer-links.ts';
 import { eventually } from '../../tunnel/support/fault-world.ts';
 import { BlackHole, type LinkedNode, LinkWorld, newNodeId } from '../support/link-world.ts';
 

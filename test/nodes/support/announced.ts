@@ -1,4 +1,8 @@
-import type { AnnouncedEndpoint, AnnouncedSession, AnnouncedTunnel } from '../../../src/nodes/directory/announced.ts';
+import type {
+  AnnouncedEndpoint,
+  AnnouncedSession,
+  AnnouncedTunnel,
+} from '../../../src/tunnel/nodes/directory/announced.ts';
 
 export function announcedSession(
   id: string,

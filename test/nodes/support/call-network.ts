@@ -6,7 +6,7 @@ import {
   type PeerMessage,
   PeerRefusal,
   PeerUnreachable,
-} from '../../../src/nodes/links/peer-links.ts';
+} from '../../../src/tunnel/nodes/links/peer-links.ts';
 import { fakeLink } from './fake-network.ts';
 
 type Links = Pick<PeerLinks, 'get' | 'all' | 'call' | 'relay' | 'serve' | 'onDown'>;

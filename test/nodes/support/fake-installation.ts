@@ -1,5 +1,5 @@
-import type { Membership } from '../../../src/nodes/membership/membership.ts';
-import type { NodeRow, NodeStatus } from '../../../src/nodes/node.ts';
+import type { Membership } from '../../../src/tunnel/nodes/membership/membership.ts';
+import type { NodeRow, NodeStatus } from '../../../src/tunnel/nodes/node.ts';
 
 /** Nodes without a store: every member sees a row as soon as it is put. */
 export class FakeInstallation {

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { PeerLink, PeerLinks } from '../../../src/nodes/links/peer-links.ts';
+import type { PeerLink, PeerLinks } from '../../../src/tunnel/nodes/links/peer-links.ts';
 
 type Links = Pick<PeerLinks, 'get' | 'onUp' | 'onDown' | 'serveFeed' | 'followFeeds'>;
 type OnFollower = Parameters<PeerLinks['serveFeed']>[1];

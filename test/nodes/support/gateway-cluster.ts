@@ -1,14 +1,14 @@
-import { type AgentOptions, startAgent } from '../../../src/agent/index.ts';
-import type { Gateway } from '../../../src/gateway/gateway.ts';
-import type { OnlineTunnelTable } from '../../../src/gateway/online-tunnel-table.ts';
+import type { NodeStore } from '../../../src/store/node-store.ts';
+import type { Store } from '../../../src/store/store.ts';
+import { type AgentOptions, startAgent } from '../../../src/tunnel/agent/index.ts';
+import type { Gateway } from '../../../src/tunnel/gateway/gateway.ts';
+import type { OnlineTunnelTable } from '../../../src/tunnel/gateway/online-tunnel-table.ts';
 import type {
   AnnouncedSession,
   AnnouncedTunnel,
   Announcer,
   RemoteDirectory,
-} from '../../../src/nodes/directory/announced.ts';
-import type { NodeStore } from '../../../src/store/node-store.ts';
-import type { Store } from '../../../src/store/store.ts';
+} from '../../../src/tunnel/nodes/directory/announced.ts';
 import { testAuthority } from '../../agent/support/fake-gateway.ts';
 import type { Cleanup } from '../../support/cleanup.ts';
 import { QUICK_TRIES } from '../../tunnel/support/fault-world.ts';

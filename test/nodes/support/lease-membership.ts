@@ -1,11 +1,11 @@
+import type { Heartbeat, NodeStore } from '../../../src/store/node-store.ts';
 import {
   type LapseListener,
   type Membership,
   NODE_LEASE_MS,
   NODE_RENEW_MS,
-} from '../../../src/nodes/membership/membership.ts';
-import type { NodeFacts, NodeRow } from '../../../src/nodes/node.ts';
-import type { Heartbeat, NodeStore } from '../../../src/store/node-store.ts';
+} from '../../../src/tunnel/nodes/membership/membership.ts';
+import type { NodeFacts, NodeRow } from '../../../src/tunnel/nodes/node.ts';
 
 /** A node's lease in the real store, renewed as a server does it; the test stops and resumes the renewals. */
 export class LeaseMembership

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
-import { NodeLinks } from '../../../src/nodes/links/node-links.ts';
-import type { Membership } from '../../../src/nodes/membership/membership.ts';
-import { openPeerAuthority, type PeerAuthority } from '../../../src/pki/peer-authority.ts';
+import { openPeerAuthority, type PeerAuthority } from '../../../src/proxy/pki/peer-authority.ts';
+import { NodeLinks } from '../../../src/tunnel/nodes/links/node-links.ts';
+import type { Membership } from '../../../src/tunnel/nodes/membership/membership.ts';
 import type { Cleanup } from '../../support/cleanup.ts';
 import { memoryRecords } from '../../support/internal-ca.ts';
 import { FakeInstallation } from './fake-installation.ts';

@@ -1,11 +1,11 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import { NodeMembership } from '../../../src/nodes/membership/node-membership.ts';
 import type { NodeStore } from '../../../src/store/node-store.ts';
 import { createNodeStore, type nodePrograms } from '../../../src/store/sql/node-store.ts';
 import { startProgram } from '../../../src/store/sql/programs.ts';
 import { migrate } from '../../../src/store/sql/schema/migrate.ts';
 import type { SqlEngine } from '../../../src/store/sql/sql-engine.ts';
 import { SqliteConnection } from '../../../src/store/sqlite/sqlite-connection.ts';
+import { NodeMembership } from '../../../src/tunnel/nodes/membership/node-membership.ts';
 import type { Cleanup } from '../../support/cleanup.ts';
 
 const START_MS = 1_800_000_000_000;

@@ -1,4 +1,4 @@
-import type { TunnelSpec } from '../../../src/agent/index.ts';
+import type { TunnelSpec } from '../../../src/tunnel/agent/index.ts';
 import type { ClusterNode } from '../../support/cluster/cluster-node.ts';
 import type { Cluster } from '../../support/cluster.ts';
 

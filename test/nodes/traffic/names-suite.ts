@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { after, suite, test } from 'node:test';
-import type { AgentHandle } from '../../../src/agent/index.ts';
+import type { AgentHandle } from '../../../src/tunnel/agent/index.ts';
 import { recordingUpstream } from '../../edge/traffic/recording-upstream.ts';
 import { type Cluster, until } from '../../support/cluster.ts';
 import { QUICK_TRIES } from '../../tunnel/support/fault-world.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { createKsuidSource } from '../../../src/lib/text/ksuid.ts';
+import { createKsuidSource } from '../../../src/kit/text/ksuid.ts';
 import type { Delivery, DeliveryFilter } from '../../../src/store/store.ts';
 import { enqueueing } from './delivery-enqueueing.ts';
 import { lanes } from './delivery-lanes.ts';

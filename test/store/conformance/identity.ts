@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { subjectIdentity } from '../../../src/lib/text/secrets.ts';
+import { subjectIdentity } from '../../../src/kit/text/secrets.ts';
 import type { IdentityArtifact, LoggedInApplication, LoginChange, Store } from '../../../src/store/store.ts';
 import { newLogin } from './new-login.ts';
 import { committed, type OpenStore, put } from './store-under-test.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { rfc3339 } from '../../../src/lib/clock.ts';
+import { rfc3339 } from '../../../src/kit/clock.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { newLogin } from './new-login.ts';
 import type { OpenStore } from './store-under-test.ts';

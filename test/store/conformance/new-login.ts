@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../../src/lib/json.ts';
+import type { JsonObject } from '../../../src/kit/json.ts';
 import type { LoginSession, NewLogin } from '../../../src/store/store.ts';
 
 export interface LoginForTest extends Partial<Omit<LoginSession, 'version'>> {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
-import type { Clock } from '../../../src/lib/clock.ts';
+import type { Clock } from '../../../src/kit/clock.ts';
 import type { CommitResult, RecordKey, RecordPut, Store, StoredRecord, WriteSet } from '../../../src/store/store.ts';
 
 export interface OpenOptions {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { MANAGED_CERTIFICATE, type ManagedCertificateDoc } from '../../../src/acme/records.ts';
-import type { RunningServer } from '../../../src/main/running-server.ts';
+import type { RunningServer } from '../../../src/app/main/running-server.ts';
+import { MANAGED_CERTIFICATE, type ManagedCertificateDoc } from '../../../src/proxy/acme/records.ts';
 import type { StoredRecord } from '../../../src/store/store.ts';
 
 const DEADLINE_MS = 60_000;

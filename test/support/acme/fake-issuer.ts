@@ -9,8 +9,8 @@ import {
   SubjectKeyIdentifierExtension,
   X509CertificateGenerator,
 } from '@peculiar/x509';
-import type { Clock } from '../../../src/lib/clock.ts';
-import { KEY_ALGORITHM, newSerialNumber, SIGNATURE_ALGORITHM } from '../../../src/pki/certificate-authority.ts';
+import type { Clock } from '../../../src/kit/clock.ts';
+import { KEY_ALGORITHM, newSerialNumber, SIGNATURE_ALGORITHM } from '../../../src/proxy/pki/certificate-authority.ts';
 
 export interface FakeIssuer {
   /** A chain in PEM for the request's key. */

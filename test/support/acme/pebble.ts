@@ -6,7 +6,7 @@ import { request } from 'node:https';
 import { type AddressInfo, createServer } from 'node:net';
 import { delimiter, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { systemClock } from '../../../src/lib/clock.ts';
+import { systemClock } from '../../../src/kit/clock.ts';
 import type { Cleanup } from '../cleanup.ts';
 import { openInternalCa } from '../internal-ca.ts';
 import { tempDir } from '../temp-dir.ts';

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ChallengeRecords, type ChallengeRecordsOptions } from '../../../src/dns/challenge-records.ts';
-import type { DnsZone, ProviderPorts, ZoneRecords } from '../../../src/dns/dns-provider.ts';
-import { openZone } from '../../../src/dns/dns-zones.ts';
-import { createProviderFetch } from '../../../src/dns/provider-api.ts';
-import type { DnsLookup } from '../../../src/dns/servers/dns-lookup.ts';
+import { ChallengeRecords, type ChallengeRecordsOptions } from '../../../src/proxy/dns/challenge-records.ts';
+import type { DnsZone, ProviderPorts, ZoneRecords } from '../../../src/proxy/dns/dns-provider.ts';
+import { openZone } from '../../../src/proxy/dns/dns-zones.ts';
+import { createProviderFetch } from '../../../src/proxy/dns/provider-api.ts';
+import type { DnsLookup } from '../../../src/proxy/dns/servers/dns-lookup.ts';
 
 /** Secrets of the stand-ins, for references such as `${env:TOKEN}`. */
 export const SECRETS = {

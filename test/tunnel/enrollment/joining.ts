@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { type EnrollOptions, type Enrolment, enroll } from '../../../src/agent/enroll.ts';
-import { type Invitation, readInvitationLine } from '../../../src/tunnel/invitation-line.ts';
+import { type EnrollOptions, type Enrolment, enroll } from '../../../src/tunnel/agent/enroll.ts';
+import { type Invitation, readInvitationLine } from '../../../src/tunnel/protocol/invitation-line.ts';
 
 export function newToken(): string {
   return `postern_cr_${randomBytes(32).toString('base64url')}`;

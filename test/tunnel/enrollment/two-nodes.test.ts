@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { invitationLine } from '../../../src/tunnel/invitation-line.ts';
+import { invitationLine } from '../../../src/tunnel/protocol/invitation-line.ts';
 import { freshDatabase, startPostgres } from '../../support/postgres.ts';
 import { TunnelWorld } from '../../support/tunnel-world.ts';
 import { RawAgent } from '../support/raw-agent.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { test } from 'node:test';
-import type { NewEndpoint, Publication } from '../../../src/edge/tunnels/endpoints.ts';
-import { systemClock } from '../../../src/lib/clock.ts';
+import { systemClock } from '../../../src/kit/clock.ts';
+import type { NewEndpoint, Publication } from '../../../src/proxy/edge/tunnels/endpoints.ts';
 import type { Lease } from '../../../src/store/store.ts';
 import { eventually } from '../support/fault-world.ts';
 import { EMPTY_STORE, loneGateway } from '../support/lone-gateway.ts';

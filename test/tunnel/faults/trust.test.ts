@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { after, suite, test } from 'node:test';
-import type { AgentEvent } from '../../../src/agent/index.ts';
+import type { AgentEvent } from '../../../src/tunnel/agent/index.ts';
 import { agentFor, fakeGateway } from '../../agent/support/agent-world.ts';
 import { gatewayCertificate, testAuthority } from '../../agent/support/fake-gateway.ts';
 import { issue } from '../../edge/tls/test-authority.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { after, suite, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { DEAD_AFTER_MS } from '../../../src/tunnel/protocol.ts';
+import { DEAD_AFTER_MS } from '../../../src/tunnel/protocol/protocol.ts';
 import { newHost } from '../../support/edge-world.ts';
 import { TunnelWorld } from '../../support/tunnel-world.ts';
 import { eventually, hostOf, listed, localHttp, QUICK_TRIES } from '../support/fault-world.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { MAX_TUNNELS_PER_SESSION } from '../../../src/tunnel/protocol.ts';
+import { MAX_TUNNELS_PER_SESSION } from '../../../src/tunnel/protocol/protocol.ts';
 import { newHost } from '../../support/edge-world.ts';
 import { hostilePem } from '../../support/hostile-pem.ts';
 import { TunnelWorld } from '../../support/tunnel-world.ts';

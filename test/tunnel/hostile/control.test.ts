@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { MAX_CONNECTIONS_PER_SESSION } from '../../../src/tunnel/protocol.ts';
+import { MAX_CONNECTIONS_PER_SESSION } from '../../../src/tunnel/protocol/protocol.ts';
 import { TunnelWorld } from '../../support/tunnel-world.ts';
 import { eventually } from '../support/fault-world.ts';
 import { honestAgent } from '../support/honest-agent.ts';

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { after, test } from 'node:test';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
-import { ALPN } from '../../../src/tunnel/protocol.ts';
+import { ALPN } from '../../../src/tunnel/protocol/protocol.ts';
 import { TunnelWorld } from '../../support/tunnel-world.ts';
 import { eventually, hostOf, localHttp } from '../support/fault-world.ts';
 import { honestAgent } from '../support/honest-agent.ts';

@@ -1,4 +1,4 @@
-import { startAgent } from '../../../src/agent/index.ts';
+import { startAgent } from '../../../src/tunnel/agent/index.ts';
 import { QUICK_TRIES } from './fault-world.ts';
 
 /** Agents in their own process: their number and options come as a JSON argument. */

@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { AgentHandle } from '../../../src/agent/index.ts';
-import { DEFAULT_TIMINGS } from '../../../src/agent/timings.ts';
+import type { AgentHandle } from '../../../src/tunnel/agent/index.ts';
+import { DEFAULT_TIMINGS } from '../../../src/tunnel/agent/timings.ts';
 import type { Cleanup } from '../../support/cleanup.ts';
 import type { TunnelWorld } from '../../support/tunnel-world.ts';
 

@@ -1,7 +1,7 @@
 import { performServerHandshake, type ServerHttp2Session, type ServerHttp2Stream, type Settings } from 'node:http2';
 import { connect, type TLSSocket } from 'node:tls';
-import type { GatewayMessage, Hello } from '../../../src/tunnel/messages.ts';
-import { ALPN } from '../../../src/tunnel/protocol.ts';
+import type { GatewayMessage, Hello } from '../../../src/tunnel/protocol/messages.ts';
+import { ALPN } from '../../../src/tunnel/protocol/protocol.ts';
 
 type MessageOf<Type extends GatewayMessage['t']> = Extract<GatewayMessage, { t: Type }>;
 

@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import type { ClientHttp2Stream } from 'node:http2';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
-import { AgentConnection } from '../../../src/gateway/agent-connection.ts';
-import { OutgoingLink } from '../../../src/nodes/links/outgoing-link.ts';
+import { AgentConnection } from '../../../src/tunnel/gateway/agent-connection.ts';
+import { OutgoingLink } from '../../../src/tunnel/nodes/links/outgoing-link.ts';
 import { FLAG, FRAME, frame, resetFrame, STATUS_200 } from '../../support/http2-frames.ts';
 import { RawHttp2 } from '../../support/raw-http2.ts';
 

@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import { type AddressInfo, createServer as createTcp } from 'node:net';
 import { after, suite, test } from 'node:test';
 import { createServer as createTls } from 'node:tls';
-import { agentFailure } from '../../../src/edge/tunnels/tunnel-failures.ts';
+import { agentFailure } from '../../../src/proxy/edge/tunnels/tunnel-failures.ts';
 import { issue } from '../../edge/tls/test-authority.ts';
 import { deadAddress, recordingUpstream } from '../../edge/traffic/recording-upstream.ts';
 import { TunnelWorld } from '../../support/tunnel-world.ts';

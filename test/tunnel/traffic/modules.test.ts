@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, suite, test } from 'node:test';
-import type { AgentOptions } from '../../../src/agent/index.ts';
+import type { AgentOptions } from '../../../src/tunnel/agent/index.ts';
 import { issue } from '../../edge/tls/test-authority.ts';
 import * as fake from '../../login/oauth/fake-providers.ts';
 import { CLIENT_ID, CLIENT_SECRET, LoginWorld } from '../../support/login-world.ts';

@@ -3,11 +3,11 @@ import { existsSync, globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import * as protocol from '../../../src/tunnel/protocol.ts';
+import * as protocol from '../../../src/tunnel/protocol/protocol.ts';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 const page = readFileSync(join(root, 'docs/reference/tunnel-protocol.md'), 'utf8');
-const messages = readFileSync(join(root, 'src/tunnel/messages.ts'), 'utf8');
+const messages = readFileSync(join(root, 'src/tunnel/protocol/messages.ts'), 'utf8');
 
 suite('docs/reference/tunnel-protocol.md', () => {
   test('names every constant, with its value', () => {
@@ -37,7 +37,7 @@ suite('docs/reference/tunnel-protocol.md', () => {
   });
 
   test('names every reason that an agent may report about its service', () => {
-    const words = readFileSync(join(root, 'src/agent/local/local-failure.ts'), 'utf8');
+    const words = readFileSync(join(root, 'src/tunnel/agent/local/local-failure.ts'), 'utf8');
     const said = [...words.matchAll(/^ {2}\w+: '(\w+)',$/gm)].map(([, word]) => word ?? '');
     assert.ok(said.length >= 6);
     assert.deepEqual(

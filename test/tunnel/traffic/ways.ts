@@ -1,4 +1,4 @@
-import type { TunnelSpec } from '../../../src/agent/index.ts';
+import type { TunnelSpec } from '../../../src/tunnel/agent/index.ts';
 import type { TunnelWorld } from '../../support/tunnel-world.ts';
 
 /** How a client reaches a local service of an agent. */

@@ -1,6 +1,6 @@
-import { kebab, moduleName, resourceName } from '../../../src/cli/api/api-resources.ts';
-import type { OperationDescription } from '../../../src/cli/api/operation-list.ts';
-import { resources } from '../../../src/resources/registry.ts';
+import { kebab, moduleName, resourceName } from '../../../src/app/cli/api/api-resources.ts';
+import type { OperationDescription } from '../../../src/app/cli/api/operation-list.ts';
+import { resources } from '../../../src/control/resources/registry.ts';
 import { registeredDescription } from '../operations/registered.ts';
 
 /** A resource or module in the client: one file, one class, one property. */

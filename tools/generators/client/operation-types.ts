@@ -1,7 +1,7 @@
 import type { TObject, TSchema } from 'typebox';
-import { listItems } from '../../../src/cli/api/api-resources.ts';
-import type { OperationDescription } from '../../../src/cli/api/operation-list.ts';
-import { pagingQuery } from '../../../src/resources/paging.ts';
+import { listItems } from '../../../src/app/cli/api/api-resources.ts';
+import type { OperationDescription } from '../../../src/app/cli/api/operation-list.ts';
+import { pagingQuery } from '../../../src/control/resources/paging.ts';
 import { type ClientResource, pascal } from './client-resource.ts';
 
 const PAGING: readonly string[] = Object.keys(pagingQuery(''));

@@ -1,11 +1,11 @@
-import { listItems, pathParameters } from '../../../src/cli/api/api-resources.ts';
-import type { OperationDescription } from '../../../src/cli/api/operation-list.ts';
+import { listItems, pathParameters } from '../../../src/app/cli/api/api-resources.ts';
+import type { OperationDescription } from '../../../src/app/cli/api/operation-list.ts';
 import { type ClientResource, camel } from './client-resource.ts';
 import { answerType, bodyName, bodySchema, type DeclaredType, declaredTypes, queryType } from './operation-types.ts';
 import { comment, type NamedTypes, objectBody } from './type-text.ts';
 
 export const HEAD =
-  '// Generated from the schemas of src/resources and src/modules by "npm run generate". Do not edit.';
+  '// Generated from the schemas of src/control/resources and src/modules by "npm run generate". Do not edit.';
 
 /** The text of one resource's file: its types, then its class. `homes` maps a type to the file that declares it. */
 export function resourceFile(resource: ClientResource, named: NamedTypes, homes: ReadonlyMap<string, string>): string {

@@ -1,7 +1,7 @@
-import { registeredOperations } from '../../../src/api/openapi/registered-operations.ts';
-import type { OperationDescription } from '../../../src/cli/api/operation-list.ts';
+import type { OperationDescription } from '../../../src/app/cli/api/operation-list.ts';
+import { registeredOperations } from '../../../src/control/api/openapi/registered-operations.ts';
+import { resources } from '../../../src/control/resources/registry.ts';
 import { modules } from '../../../src/modules/registry.ts';
-import { resources } from '../../../src/resources/registry.ts';
 
 /** Every operation, as the registries define it now. */
 export function registeredOperationList(): readonly OperationDescription[] {

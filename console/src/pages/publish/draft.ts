@@ -1,5 +1,4 @@
-import { hostNameProblem } from '../../../../src/lib/net/host-name.ts';
-import { USUAL_SCOPES } from '../../../../src/publish/edge-login.ts';
+import { USUAL_SCOPES } from '../../../../src/client/publish/edge-login.ts';
 import {
   readTarget,
   type WantedEdge,
@@ -7,8 +6,9 @@ import {
   type WantedPassword,
   type WantedPeople,
   type WantedTarget,
-} from '../../../../src/publish/wanted-edge.ts';
-import { expiryProblem } from '../../../../src/resources/guest_links/link-expiry.ts';
+} from '../../../../src/client/publish/wanted-edge.ts';
+import { expiryProblem } from '../../../../src/control/resources/guest_links/link-expiry.ts';
+import { hostNameProblem } from '../../../../src/kit/net/host-name.ts';
 import { addressesIn, rangesIn, rangesProblem } from '../../format/address-ranges.ts';
 
 export type TargetKind = 'address' | 'agents' | 'page';

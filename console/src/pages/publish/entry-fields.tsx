@@ -1,6 +1,6 @@
-import { redirectUri } from '../../../../src/publish/plan-edge.ts';
-import type { WantedPassword } from '../../../../src/publish/wanted-edge.ts';
-import { MAX_DAYS } from '../../../../src/resources/guest_links/link-expiry.ts';
+import { redirectUri } from '../../../../src/client/publish/plan-edge.ts';
+import type { WantedPassword } from '../../../../src/client/publish/wanted-edge.ts';
+import { MAX_DAYS } from '../../../../src/control/resources/guest_links/link-expiry.ts';
 import { isAllowed } from '../../api/scopes.ts';
 import { type Choice, ChoiceList } from '../../components/choice-list.tsx';
 import { PlainField } from '../../components/form/plain-field.tsx';

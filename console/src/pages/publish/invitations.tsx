@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import type { WantedEdge } from '../../../../src/publish/wanted-edge.ts';
+import type { WantedEdge } from '../../../../src/client/publish/wanted-edge.ts';
 import { asApiError } from '../../api/api-error.ts';
 import { get, request } from '../../api/request.ts';
 import { isAllowed } from '../../api/scopes.ts';

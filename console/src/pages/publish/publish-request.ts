@@ -1,7 +1,7 @@
 import type { HttpsEdge } from '../../../../src/client/generated/https-edges.ts';
-import { isProtected } from '../../../../src/publish/edge-login.ts';
-import { edgeUrl, listenerPort, planEdge } from '../../../../src/publish/plan-edge.ts';
-import type { WantedEdge } from '../../../../src/publish/wanted-edge.ts';
+import { isProtected } from '../../../../src/client/publish/edge-login.ts';
+import { edgeUrl, listenerPort, planEdge } from '../../../../src/client/publish/plan-edge.ts';
+import type { WantedEdge } from '../../../../src/client/publish/wanted-edge.ts';
 import { get, request } from '../../api/request.ts';
 import { isAllowed } from '../../api/scopes.ts';
 import { session } from '../../api/session-token.ts';

@@ -1,5 +1,5 @@
-import { redirectUri } from '../../../../src/publish/plan-edge.ts';
-import type { WantedEdge } from '../../../../src/publish/wanted-edge.ts';
+import { redirectUri } from '../../../../src/client/publish/plan-edge.ts';
+import type { WantedEdge } from '../../../../src/client/publish/wanted-edge.ts';
 import { Notice } from '../../components/notice.tsx';
 import { Sentences } from '../../components/sentences.tsx';
 import { StepHeading } from '../../components/step-heading.tsx';

@@ -1,5 +1,5 @@
-import { targetText } from '../../../../src/publish/plan-parts.ts';
-import type { WantedEdge } from '../../../../src/publish/wanted-edge.ts';
+import { targetText } from '../../../../src/client/publish/plan-parts.ts';
+import type { WantedEdge } from '../../../../src/client/publish/wanted-edge.ts';
 import { localTime } from '../../format/times.ts';
 import { urlOf } from './publish-request.ts';
 

@@ -1,4 +1,4 @@
-import { readTarget } from '../../../../src/publish/wanted-edge.ts';
+import { readTarget } from '../../../../src/client/publish/wanted-edge.ts';
 import { asApiError } from '../../api/api-error.ts';
 import { get, request } from '../../api/request.ts';
 import { isAllowed } from '../../api/scopes.ts';

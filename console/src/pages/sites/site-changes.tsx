@@ -1,10 +1,10 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import type { HttpsEdge } from '../../../../src/client/generated/https-edges.ts';
-import { hostNameProblem } from '../../../../src/lib/net/host-name.ts';
-import { planEntry } from '../../../../src/publish/people-rules.ts';
-import { createBackend, type EdgeOperation, existingBackend } from '../../../../src/publish/plan-parts.ts';
-import type { WantedEdge } from '../../../../src/publish/wanted-edge.ts';
+import { planEntry } from '../../../../src/client/publish/people-rules.ts';
+import { createBackend, type EdgeOperation, existingBackend } from '../../../../src/client/publish/plan-parts.ts';
+import type { WantedEdge } from '../../../../src/client/publish/wanted-edge.ts';
+import { hostNameProblem } from '../../../../src/kit/net/host-name.ts';
 import { type ApiError, asApiError } from '../../api/api-error.ts';
 import { refreshPendingChange } from '../../api/pending-change.ts';
 import { type Answer, request } from '../../api/request.ts';

@@ -1,4 +1,4 @@
-import type { WantedEdge } from '../../../../src/publish/wanted-edge.ts';
+import type { WantedEdge } from '../../../../src/client/publish/wanted-edge.ts';
 import { isAllowed } from '../../api/scopes.ts';
 import { CopyBox } from '../../components/copy-box.tsx';
 import { UndoButton } from '../changes/undo-button.tsx';

@@ -1,7 +1,7 @@
-import { KeyedMutex } from '../../../lib/async/turns.ts';
-import type { HeaderList } from '../../../lib/http/header-values.ts';
-import { readOrNull } from '../../../lib/read-or-null.ts';
-import { hashToken } from '../../../lib/text/secrets.ts';
+import { KeyedMutex } from '../../../kit/async/turns.ts';
+import type { HeaderList } from '../../../kit/http/header-values.ts';
+import { readOrNull } from '../../../kit/read-or-null.ts';
+import { hashToken } from '../../../kit/text/secrets.ts';
 import type { Pass, TrafficRequest, Verdict } from '../../contract/decides.ts';
 import type { FollowedRecord, FollowedRecords, RuntimePorts } from '../../contract/keeps-state.ts';
 import { GUEST_LINK_USE_KIND, guestLinkUseId, guestSecrets } from '../../guest-link-records.ts';

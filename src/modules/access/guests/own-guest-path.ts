@@ -1,5 +1,5 @@
-import { escapedHtml, PAGE_STYLE_SOURCE, plainPage } from '../../../lib/http/plain-page.ts';
-import { isSameOrigin } from '../../../lib/http/whole-request.ts';
+import { escapedHtml, PAGE_STYLE_SOURCE, plainPage } from '../../../kit/http/plain-page.ts';
+import { isSameOrigin } from '../../../kit/http/whole-request.ts';
 import type { Refusal, TrafficRequest } from '../../contract/decides.ts';
 import type { OwnAnswer, OwnPathRequest } from '../../contract/prepared-module.ts';
 import { GUEST_PATH, guestSecrets } from '../../guest-link-records.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { KeyedMutex } from '../../../lib/async/turns.ts';
+import { KeyedMutex } from '../../../kit/async/turns.ts';
 import type { OwnPathRequest } from '../../contract/prepared-module.ts';
 import { cookieNames } from '../../login/session-cookie.ts';
 import type { Guests } from './guests.ts';

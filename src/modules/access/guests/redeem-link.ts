@@ -1,4 +1,4 @@
-import { rfc3339 } from '../../../lib/clock.ts';
+import { rfc3339 } from '../../../kit/clock.ts';
 import type { OwnPathRequest } from '../../contract/prepared-module.ts';
 import { GUEST_LINK_USE_KIND, guestLinkUseId } from '../../guest-link-records.ts';
 import { setSessionCookies } from '../../login/session-cookie.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { hashToken } from '../../../lib/text/secrets.ts';
+import { hashToken } from '../../../kit/text/secrets.ts';
 import type { FollowedKey, FollowedRecord, FollowedRecords, OwnRecordPut } from '../../contract/keeps-state.ts';
 import { ACCOUNT_KIND, TOKEN_KIND } from '../../service-account-records.ts';
 import { AccountToken, AccountTokens, ServiceAccount, TokenUses } from './account-tokens.ts';

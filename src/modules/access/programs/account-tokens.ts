@@ -1,7 +1,7 @@
-import { type Clock, rfc3339 } from '../../../lib/clock.ts';
-import type { JsonObject } from '../../../lib/json.ts';
-import { readOrNull } from '../../../lib/read-or-null.ts';
-import { hashToken } from '../../../lib/text/secrets.ts';
+import { type Clock, rfc3339 } from '../../../kit/clock.ts';
+import type { JsonObject } from '../../../kit/json.ts';
+import { readOrNull } from '../../../kit/read-or-null.ts';
+import { hashToken } from '../../../kit/text/secrets.ts';
 import type { Identity, Permit, TrafficRequest } from '../../contract/decides.ts';
 import type {
   FollowedKey,

@@ -1,5 +1,5 @@
-import type { ErrorCode } from '../../../lib/errors.ts';
-import { bearerCredentials, type HeaderList } from '../../../lib/http/header-values.ts';
+import type { ErrorCode } from '../../../kit/errors.ts';
+import { bearerCredentials, type HeaderList } from '../../../kit/http/header-values.ts';
 import type { ConfiguredBy } from '../../contract/agent-form.ts';
 import type { Identity, Pass, Permit, Refusal, TrafficRequest, Verdict } from '../../contract/decides.ts';
 import type { HeaderChange } from '../../contract/prepared-module.ts';

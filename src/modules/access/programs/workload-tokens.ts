@@ -1,8 +1,8 @@
 import { decodeJwt, type JWTPayload } from 'jose';
-import type { JsonObject } from '../../../lib/json.ts';
-import { LruMap } from '../../../lib/lru-map.ts';
-import { isEmailVerified } from '../../../lib/text/email-address.ts';
-import { hashToken } from '../../../lib/text/secrets.ts';
+import type { JsonObject } from '../../../kit/json.ts';
+import { LruMap } from '../../../kit/lru-map.ts';
+import { isEmailVerified } from '../../../kit/text/email-address.ts';
+import { hashToken } from '../../../kit/text/secrets.ts';
 import type { Identity, TrafficRequest } from '../../contract/decides.ts';
 import { sentEmail, textClaim, type UpstreamUser } from '../../login/claims.ts';
 import type { TokenIssuer, TokenIssuers } from '../../login/provider/providers.ts';

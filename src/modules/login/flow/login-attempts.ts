@@ -1,7 +1,7 @@
-import type { Clock } from '../../../lib/clock.ts';
-import { LruMap } from '../../../lib/lru-map.ts';
-import { parseAddress } from '../../../lib/net/cidr.ts';
-import { TokenBucket } from '../../../lib/token-bucket.ts';
+import type { Clock } from '../../../kit/clock.ts';
+import { LruMap } from '../../../kit/lru-map.ts';
+import { parseAddress } from '../../../kit/net/cidr.ts';
+import { TokenBucket } from '../../../kit/token-bucket.ts';
 
 /** Multiple of a single address's limit that a network has. */
 type NetworkSize = 1 | 2 | 4;

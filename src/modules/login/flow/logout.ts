@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { decodeJwt } from 'jose';
-import { subjectIdentity } from '../../../lib/text/secrets.ts';
+import { subjectIdentity } from '../../../kit/text/secrets.ts';
 import type { OwnAnswer, OwnPathRequest, OwnPathSite } from '../../contract/prepared-module.ts';
 import { clearTrail } from '../flow-cookies.ts';
 import { isNavigation, LoginOnRoute } from '../login-on-route.ts';

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, type JsonValue } from '../../../lib/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../../kit/json.ts';
 import type { LogoutToken } from '../login-client.ts';
 import type { Provider } from '../provider/providers.ts';
 import { CLOCK_TOLERANCE_SECONDS, isSubject, tokenProblem, verifyToken } from '../provider/verify-token.ts';

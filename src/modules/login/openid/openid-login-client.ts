@@ -12,7 +12,7 @@ import {
   customFetch,
   refreshTokenGrant,
 } from 'openid-client';
-import type { JsonObject } from '../../../lib/json.ts';
+import type { JsonObject } from '../../../kit/json.ts';
 import type {
   KnownLogin,
   LoginCallback,

@@ -1,4 +1,4 @@
-import { loadPart } from '../../../lib/load-part.ts';
+import { loadPart } from '../../../kit/load-part.ts';
 import type { KnownLogin, LoginCallback, LoginClient, LoginStart } from '../login-client.ts';
 import type { Provider } from '../provider/providers.ts';
 import type { ClientConfig, OpenIdLoginClient } from './openid-login-client.ts';

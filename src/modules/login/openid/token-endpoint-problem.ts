@@ -7,8 +7,8 @@ import {
   type ServerMetadata,
   WWWAuthenticateChallengeError,
 } from 'openid-client';
-import { FetchProblem } from '../../../lib/http/fetch-problem.ts';
-import { isJsonObject, type JsonObject } from '../../../lib/json.ts';
+import { FetchProblem } from '../../../kit/http/fetch-problem.ts';
+import { isJsonObject, type JsonObject } from '../../../kit/json.ts';
 import { askProvider, isBusyStatus, jsonOf, statusProblem } from '../provider/issuer-source.ts';
 import { foreignText, LoginProblem, unansweredProblem } from '../provider/login-problem.ts';
 import type { Provider } from '../provider/providers.ts';

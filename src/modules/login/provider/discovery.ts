@@ -1,10 +1,10 @@
 import type { ServerMetadata } from 'openid-client';
-import { atMost } from '../../../lib/async/waiting.ts';
-import type { Clock } from '../../../lib/clock.ts';
-import { messageOf } from '../../../lib/error-text.ts';
-import type { GuardedFetch } from '../../../lib/http/guarded-fetch.ts';
-import type { JsonObject, JsonValue } from '../../../lib/json.ts';
-import { isLoopbackHost } from '../../../lib/net/listen-address.ts';
+import { atMost } from '../../../kit/async/waiting.ts';
+import type { Clock } from '../../../kit/clock.ts';
+import { messageOf } from '../../../kit/error-text.ts';
+import type { GuardedFetch } from '../../../kit/http/guarded-fetch.ts';
+import type { JsonObject, JsonValue } from '../../../kit/json.ts';
+import { isLoopbackHost } from '../../../kit/net/listen-address.ts';
 import { askForJson } from './issuer-source.ts';
 import { foreignText, LoginProblem } from './login-problem.ts';
 import { SIGNING_ALGORITHMS } from './verify-token.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { generateKeyPairSync } from 'node:crypto';
 import { suite, test } from 'node:test';
-import type { GuardedFetch } from '../../../lib/http/guarded-fetch.ts';
+import type { GuardedFetch } from '../../../kit/http/guarded-fetch.ts';
 import { FetchedIssuer } from './issuer-source.ts';
 
 const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { createLocalJWKSet, type JSONWebKeySet } from 'jose';
-import type { Clock } from '../../../lib/clock.ts';
-import { FetchProblem } from '../../../lib/http/fetch-problem.ts';
-import type { GuardedFetch, GuardedFetchInit } from '../../../lib/http/guarded-fetch.ts';
-import { isJsonObject, type JsonObject, parseExactJson } from '../../../lib/json.ts';
+import type { Clock } from '../../../kit/clock.ts';
+import { FetchProblem } from '../../../kit/http/fetch-problem.ts';
+import type { GuardedFetch, GuardedFetchInit } from '../../../kit/http/guarded-fetch.ts';
+import { isJsonObject, type JsonObject, parseExactJson } from '../../../kit/json.ts';
 import { LoginProblem, unansweredProblem } from './login-problem.ts';
 
 /** Calls one of the provider's endpoints; any status but 200 is a problem. */

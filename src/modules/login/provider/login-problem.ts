@@ -1,4 +1,4 @@
-import type { FetchProblem, FetchProblemReason } from '../../../lib/http/fetch-problem.ts';
+import type { FetchProblem, FetchProblemReason } from '../../../kit/http/fetch-problem.ts';
 
 /**
  * - `unreachable`: the provider did not respond, or reported that it cannot now (429, 5xx); it may recover. Only this

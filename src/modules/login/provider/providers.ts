@@ -1,7 +1,7 @@
 import type { JWTVerifyGetKey } from 'jose';
-import type { Clock } from '../../../lib/clock.ts';
-import type { GuardedFetch } from '../../../lib/http/guarded-fetch.ts';
-import { LruMap } from '../../../lib/lru-map.ts';
+import type { Clock } from '../../../kit/clock.ts';
+import type { GuardedFetch } from '../../../kit/http/guarded-fetch.ts';
+import { LruMap } from '../../../kit/lru-map.ts';
 import type { ConfiguredBy } from '../../contract/agent-form.ts';
 import type { OwnIssuer } from '../../contract/own-issuer.ts';
 import { type DiscoveredMetadata, discover, discoverKeySource, type KeySource } from './discovery.ts';

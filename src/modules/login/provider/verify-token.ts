@@ -6,8 +6,8 @@ import {
   type JWTVerifyResult,
   jwtVerify,
 } from 'jose';
-import type { Clock } from '../../../lib/clock.ts';
-import { type JsonObject, parseExactJson } from '../../../lib/json.ts';
+import type { Clock } from '../../../kit/clock.ts';
+import { type JsonObject, parseExactJson } from '../../../kit/json.ts';
 import type { IssuerSource, PublishedKeys } from './issuer-source.ts';
 import { foreignText, LoginProblem, type TokenFault, type TokenName } from './login-problem.ts';
 

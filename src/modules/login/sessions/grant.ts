@@ -1,6 +1,6 @@
-import { headerText } from '../../../lib/http/header-values.ts';
-import type { JsonObject } from '../../../lib/json.ts';
-import { isEmailVerified } from '../../../lib/text/email-address.ts';
+import { headerText } from '../../../kit/http/header-values.ts';
+import type { JsonObject } from '../../../kit/json.ts';
+import { isEmailVerified } from '../../../kit/text/email-address.ts';
 import type { Identity, TrafficRequest } from '../../contract/decides.ts';
 import type { LoginRecord } from '../../contract/login-store.ts';
 import type { OwnIssuer } from '../../contract/own-issuer.ts';

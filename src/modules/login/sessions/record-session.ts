@@ -1,6 +1,6 @@
-import { rfc3339 } from '../../../lib/clock.ts';
-import type { JsonObject } from '../../../lib/json.ts';
-import { subjectIdentity } from '../../../lib/text/secrets.ts';
+import { rfc3339 } from '../../../kit/clock.ts';
+import type { JsonObject } from '../../../kit/json.ts';
+import { subjectIdentity } from '../../../kit/text/secrets.ts';
 import type { OwnPathRequest } from '../../contract/prepared-module.ts';
 import { originOf } from '../flow/return-target.ts';
 import type { LoginParameters, LoginTokens } from '../login-client.ts';

@@ -1,7 +1,7 @@
-import type { Clock } from '../../../lib/clock.ts';
-import { isStoreOutage } from '../../../lib/error-text.ts';
-import { cookieValues } from '../../../lib/http/cookie-header.ts';
-import { LruMap } from '../../../lib/lru-map.ts';
+import type { Clock } from '../../../kit/clock.ts';
+import { isStoreOutage } from '../../../kit/error-text.ts';
+import { cookieValues } from '../../../kit/http/cookie-header.ts';
+import { LruMap } from '../../../kit/lru-map.ts';
 import type { ModuleTimers } from '../../contract/keeps-state.ts';
 import type { LoginChange, LoginRecord, LoginRecords, ReplacedKey, SeenQuestion } from '../../contract/login-store.ts';
 import type { OwnIssuer } from '../../contract/own-issuer.ts';

@@ -1,6 +1,6 @@
-import type { Clock } from '../../../lib/clock.ts';
-import { isStoreOutage } from '../../../lib/error-text.ts';
-import type { JsonObject } from '../../../lib/json.ts';
+import type { Clock } from '../../../kit/clock.ts';
+import { isStoreOutage } from '../../../kit/error-text.ts';
+import type { JsonObject } from '../../../kit/json.ts';
 import type { ModuleLog, ModuleTimers } from '../../contract/keeps-state.ts';
 import type { LoginRecords } from '../../contract/login-store.ts';
 import type { LoginClient, RefreshedTokens } from '../login-client.ts';

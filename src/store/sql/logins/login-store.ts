@@ -1,5 +1,5 @@
-import { rfc3339 } from '../../../lib/clock.ts';
-import type { JsonObject } from '../../../lib/json.ts';
+import { rfc3339 } from '../../../kit/clock.ts';
+import type { JsonObject } from '../../../kit/json.ts';
 import type { Keyring } from '../../keyring.ts';
 import type {
   LoginActivity,

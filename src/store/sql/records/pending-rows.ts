@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../../lib/json.ts';
+import type { JsonObject } from '../../../kit/json.ts';
 import { type LostOwner, OWNERSHIP_KIND, PENDING_CHANGE } from '../../own-records.ts';
 import type { RecordKey, UniqueKey } from '../../store.ts';
 import { keyText, type Refused, type SealedPut, type SealedRecord, type SealedWriteSet } from '../seal.ts';

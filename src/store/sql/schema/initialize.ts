@@ -1,4 +1,4 @@
-import { createKsuidSource } from '../../../lib/text/ksuid.ts';
+import { createKsuidSource } from '../../../kit/text/ksuid.ts';
 import { storeErrors } from '../../errors.ts';
 import { type Keyring, type KeySource, loadKeyring, sealKeyCheck, verifyKeyCheck } from '../../keyring.ts';
 import { adoptCommit, type CommitMark } from '../commit-rows.ts';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { onBug } from '../../../../src/lib/guarded-listeners.ts';
+import { onBug } from '../../../../src/kit/guarded-listeners.ts';
 import type { Cleanup } from '../../../support/cleanup.ts';
 import type { EdgeWorld } from '../../../support/edge-world.ts';
 import { RawPaths } from '../../../support/raw-paths.ts';

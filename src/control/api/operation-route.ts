@@ -1,0 +1,172 @@
+import type { FastifyReply, FastifyRequest, onRequestHookHandler, RouteHandlerMethod } from 'fastify';
+import type { TObject } from 'typebox';
+import type { JsonObject } from '../../kit/json.ts';
+import { withParts } from '../../kit/load-part.ts';
+import { createDecoder } from '../../kit/schema/decode-body.ts';
+import { invalidBody } from '../documents/errors.ts';
+import { checkIds } from '../documents/path-and-body.ts';
+import { canWrite, hasScope, requireScopes, scopesNeeded } from '../documents/scopes.ts';
+import { refuseWithout } from '../resources/errors.ts';
+import type { Operation, OperationRequest, OperationResult } from '../resources/operation.ts';
+import type { Authenticate, Caller } from './authentication.ts';
+import { type OthersWrites, repeatedIfStale } from './others-writes.ts';
+import { queryDecoder } from './query.ts';
+import type { RateLimit } from './rate-limit.ts';
+import { takesBody, unwrapBody } from './request-bodies.ts';
+import { idempotencyOf, idempotencyRefused, parseIfMatch, parseIfNoneMatch } from './request-headers.ts';
+import { type Admission, requestedVersion } from './request-state.ts';
+import { type GzipResponses, statusOf, writeResult } from './write-result.ts';
+
+/** Parsing a large body takes the event loop's time: only keys that can write something may send one. */
+const MAX_BYTES_OF_READERS = 65_536;
+
+export interface Gate {
+  readonly authenticate: Authenticate;
+  readonly rateLimit: RateLimit;
+}
+
+/** Authentication, rate limit, version and scope: checked before a byte of the body is read. */
+export function operationGate(operation: Operation, gate: Gate): onRequestHookHandler {
+  const scopes = scopesNeeded(operation);
+  const admit = (request: FastifyRequest, caller: Caller): void => {
+    request.postern.apiKeyId = caller.principal.apiKeyId;
+    gate.rateLimit.take(caller.principal.apiKeyId);
+    const version = requestedVersion(request.headers, operation);
+    requireScopes(caller.principal, scopes);
+    if (operation.body?.maxBytes !== undefined) refuseLargeBodyOfReader(request, caller);
+    request.postern.admission = { principal: caller.principal, token: caller.token, version };
+  };
+  return (request, _reply, proceed) => {
+    const enter = (caller: Caller): void => {
+      try {
+        admit(request, caller);
+      } catch (error) {
+        proceed(error as Error);
+        return;
+      }
+      proceed();
+    };
+    const caller = gate.authenticate(request);
+    if (caller instanceof Promise) caller.then(enter, proceed);
+    else enter(caller);
+  };
+}
+
+/** What a long operation did so far was allowed by the scopes that the key had. */
+function requireSameScopes(before: Caller, now: Caller): void {
+  for (const scope of before.principal.scopes) {
+    if (hasScope(now.principal, scope)) continue;
+    refuseWithout({ scope, message: `this API key lost the scope "${scope}" while the request ran` });
+  }
+}
+
+function refuseLargeBodyOfReader({ headers }: FastifyRequest, { principal }: Caller): void {
+  if (canWrite(principal) || Number(headers['content-length']) <= MAX_BYTES_OF_READERS) return;
+  refuseWithout({
+    scope: '*',
+    message: `this API key has no scope for writing, so its body must have a Content-Length of at most ${MAX_BYTES_OF_READERS} bytes: use a key that can write`,
+  });
+}
+
+export interface HandlerPorts {
+  readonly authenticate: Authenticate;
+  readonly others: OthersWrites;
+  readonly gzip: GzipResponses;
+  readonly onAnswered: (request: FastifyRequest, status: number) => void;
+}
+
+/** An operation whose result is available is answered in the same turn, as most reads are. */
+export function operationHandler<Ports>(
+  operation: Operation<Ports>,
+  ports: Ports,
+  { authenticate, others, gzip, onAnswered }: HandlerPorts,
+): RouteHandlerMethod {
+  const decodeQuery = queryDecoder(operation.query);
+  const scopes = scopesNeeded(operation);
+  const decodeBody = bodyDecoder(operation);
+  const answer = (request: FastifyRequest, reply: FastifyReply, result: OperationResult): Promise<void> | undefined => {
+    const { operationId, largeBody } = request.postern;
+    const status = statusOf(request.raw, operation, result);
+    reply.hijack();
+    largeBody?.endTurn();
+    const writing = writeResult(request.raw, reply.raw, { operation, status, operationId, result }, gzip);
+    if (writing !== undefined) return writing.then(() => onAnswered(request, status));
+    onAnswered(request, status);
+    return undefined;
+  };
+  const handle = (request: FastifyRequest, reply: FastifyReply, caller: Caller): Promise<void> | undefined => {
+    const admission = request.postern.admission as Admission;
+    requireScopes(caller.principal, scopes);
+    const params = request.params as Record<string, string>;
+    checkIds(params);
+    const described: OperationRequest = {
+      operationId: request.postern.operationId,
+      principal: caller.principal,
+      authenticateAgain: async () => requireSameScopes(caller, await authenticate(request)),
+      params,
+      query: decodeQuery(request.query as Record<string, unknown>),
+      body: decodeBody(request, params),
+      ifMatch: operation.isConditional === true ? parseIfMatch(request.headers['if-match']) : null,
+      ifNoneMatch: honorsIfNoneMatch(operation) ? parseIfNoneMatch(request.headers['if-none-match']) : null,
+      idempotency: idempotency(operation, request, admission),
+      version: admission.version.version,
+      isLegacyClient: admission.version.isLegacyClient,
+      address: request.ip,
+    };
+    const runOnce = (): OperationResult | Promise<OperationResult> => operation.run(described, ports);
+    const run = operation.body === undefined ? runOnce : () => withParts(runOnce);
+    const again = async (): Promise<OperationResult> => {
+      const now = await authenticate(request);
+      requireScopes(now.principal, scopes);
+      return withParts(() => operation.run({ ...described, principal: now.principal }, ports));
+    };
+    // What takes large bodies can take long.
+    const isRepeated = operation.body?.maxBytes === undefined;
+    const result = isRepeated ? repeatedIfStale(others, run, { again }) : run();
+    if (result instanceof Promise) return result.then((late) => answer(request, reply, late));
+    return answer(request, reply, result);
+  };
+  return (request, reply) => {
+    // The gate has set it, otherwise the request would not get here.
+    const admission = request.postern.admission as Admission;
+    // A body may take a minute to arrive: a key that was deleted meanwhile must not write.
+    const caller = operation.method === 'GET' ? admission : authenticate(request);
+    if (caller instanceof Promise) return caller.then((late) => handle(request, reply, late));
+    return handle(request, reply, caller);
+  };
+}
+
+/** A POST creates something new, whatever exists at its address. */
+function honorsIfNoneMatch({ method, isConditional }: Operation): boolean {
+  return isConditional === true && method !== 'POST';
+}
+
+function bodyDecoder(
+  operation: Operation,
+): (request: FastifyRequest, params: Readonly<Record<string, string>>) => JsonObject {
+  if (!takesBody(operation)) return () => ({});
+  const { body } = operation;
+  if (body.isDecodedByOperation === true) return (request, params) => unwrapBody(body, request.body, params);
+  const decoder = createDecoder(body.schema as TObject);
+  return (request, params) => {
+    const decoded = decoder.decode(unwrapBody(body, request.body, params));
+    if (!decoded.ok) throw invalidBody(decoded.problems);
+    return decoded.value;
+  };
+}
+
+function idempotency(
+  operation: Operation,
+  request: FastifyRequest,
+  admission: Admission,
+): OperationRequest['idempotency'] {
+  const header = request.headers['idempotency-key'] as string | undefined;
+  if (header === undefined || (operation.method !== 'POST' && operation.isIdempotentByKey !== true)) return null;
+  if (operation.isIdempotentByKey !== true) throw idempotencyRefused(operation);
+  const path = request.url.split('?')[0] ?? '';
+  return idempotencyOf(header, admission, {
+    method: request.method,
+    path,
+    rawBody: JSON.stringify(request.body ?? null),
+  });
+}

@@ -1,0 +1,217 @@
+import { isJsonObject, type JsonObject, type JsonValue } from '../../kit/json.ts';
+import { type BodyDecoder, isEmpty } from '../../kit/schema/decode-body.ts';
+import { type FieldProblem, pointerTo } from '../../kit/schema/field-problem.ts';
+import { moduleProblems, normalized, sealed } from '../../modules/module-config.ts';
+import { settingsOf } from '../../modules/module-settings.ts';
+import type { Principal } from '../resources/operation.ts';
+import type { RecordChange } from '../resources/ports.ts';
+import { MAX_METADATA_BYTES, type OtherNames, type ResourceSettings } from '../resources/resource.ts';
+import type { CompiledModule, CompiledResource } from './catalog.ts';
+import { invalidBody } from './errors.ts';
+import type { ModuleParts } from './record-puts.ts';
+import { secondLogin } from './route-logins.ts';
+import { canReadSecrets } from './scopes.ts';
+import { keepUnseenSecrets, maskProblems, withoutMasks } from './secret-fields.ts';
+
+interface DecodedWrite {
+  /** The fields set by the body; with defaults on create, only the named ones on patch. */
+  readonly config: JsonObject;
+  readonly modules: ReadonlyMap<CompiledModule, JsonObject>;
+}
+
+/** Decodes a create or patch of a resource, including inline modules. Throws all problems at once. */
+export function decodeWrite(
+  compiled: CompiledResource,
+  body: JsonObject,
+  form: 'create' | 'patch',
+  settings: ResourceSettings,
+): DecodedWrite {
+  const problems: FieldProblem[] = [];
+  const modules = new Map<CompiledModule, JsonObject>();
+  const renamed = withOwnNames(body, compiled.resource.otherNames ?? {}, problems);
+  const own: Record<string, JsonValue> = { ...withoutMasks(renamed, compiled.secretFields) };
+  for (const compiledModule of compiled.modules) {
+    const { name } = compiledModule.module;
+    const value = own[name];
+    delete own[name];
+    // Clients in Rust, .NET and Scala send every field that is not set as null: only DELETE removes a module.
+    if (value === undefined || value === null) continue;
+    const decoded = decodeInlineModule(compiledModule, value, settings);
+    if (Array.isArray(decoded)) problems.push(...decoded);
+    else modules.set(compiledModule, decoded as JsonObject);
+  }
+  problems.push(...secondLogin(modules));
+  const config = decodeWith(
+    form === 'create' ? compiled.create : compiled.patch,
+    own,
+    problems,
+    immutableNames(compiled, form),
+  );
+  if (problems.length > 0) throw invalidBody(problems);
+  return { config, modules };
+}
+
+/** Decodes the body of a module's PUT. */
+export function decodeModule(module: CompiledModule, body: JsonObject, settings: ResourceSettings): JsonObject {
+  const problems: FieldProblem[] = [];
+  const config = moduleConfig(module, body, settings, problems);
+  if (problems.length > 0) throw invalidBody(problems);
+  return config;
+}
+
+/** What is stored of a decoded module: hashes in place of secrets. Throws MissingPart. */
+export function sealedConfig(
+  { module }: CompiledModule,
+  { config, at }: SealedPart,
+  stored: JsonObject | null,
+): JsonObject {
+  const result = sealed(module, config, { stored, seed: null });
+  if ('config' in result) return result.config;
+  throw invalidBody(result.problems.map((problem) => ({ ...problem, path: `${at}${problem.path}` })));
+}
+
+type SealedPart = Pick<ModuleParts, 'config' | 'at'>;
+
+/** The rules that concern a whole configuration, for a create and for the result of a patch. */
+export function checkConfig(compiled: CompiledResource, config: JsonObject, settings: ResourceSettings): JsonObject {
+  const normalized = (compiled.resource.normalize?.(config as never) ?? config) as JsonObject;
+  const problems = [
+    ...maskProblems(normalized, compiled.secretFields),
+    ...(compiled.resource.check?.(normalized as never, settings) ?? []),
+  ];
+  const metadata = normalized['metadata'];
+  if (typeof metadata === 'string' && Buffer.byteLength(metadata) > MAX_METADATA_BYTES) {
+    problems.push({ path: '/metadata', message: `must have at most ${MAX_METADATA_BYTES} bytes in UTF-8` });
+  }
+  if (problems.length > 0) throw invalidBody(problems);
+  return normalized;
+}
+
+/** A module inside another body: the problems name its place there. */
+export function decodeInlineModule(
+  module: CompiledModule,
+  value: JsonValue,
+  settings: ResourceSettings,
+): JsonObject | FieldProblem[] {
+  const at = pointerTo('', module.module.name);
+  if (!isJsonObject(value)) return [{ path: at, message: 'must be an object or omitted' }];
+  const problems: FieldProblem[] = [];
+  const config = moduleConfig(module, value, settings, problems);
+  return problems.length === 0 ? config : problems.map((problem) => ({ ...problem, path: `${at}${problem.path}` }));
+}
+
+function moduleConfig(
+  module: CompiledModule,
+  body: JsonObject,
+  settings: ResourceSettings,
+  problems: FieldProblem[],
+): JsonObject {
+  const config = decodeWith(
+    module.create,
+    withoutReadOnly(module, withoutMasks(body, module.secretFields)),
+    problems,
+    [],
+  );
+  if (problems.length > 0) return config;
+  const context = { settings: settingsOf(settings.moduleSettings, module.module) };
+  problems.push(...moduleProblems(module.module, config, context));
+  return problems.length === 0 ? normalized(module.module, config) : config;
+}
+
+/** Constant fields may be sent back as they were read, and live fields may have changed since. */
+function withoutReadOnly({ module }: CompiledModule, body: JsonObject): JsonObject {
+  const constants = module.constants?.values ?? {};
+  const live = module.live?.schema ?? {};
+  return Object.fromEntries(
+    Object.entries(body).filter(
+      ([name, value]) => !Object.hasOwn(live, name) && !(Object.hasOwn(constants, name) && constants[name] === value),
+    ),
+  );
+}
+
+function immutableNames(compiled: CompiledResource, form: 'create' | 'patch'): readonly string[] {
+  return form === 'patch' ? (compiled.resource.immutable ?? []) : [];
+}
+
+function decodeWith(
+  decoder: BodyDecoder,
+  body: JsonObject,
+  problems: FieldProblem[],
+  immutable: readonly string[],
+): JsonObject {
+  const decoded = decoder.decode(body);
+  if (decoded.ok) return decoded.value;
+  for (const problem of decoded.problems) {
+    const isImmutable = immutable.includes(problem.path.slice(1));
+    problems.push(
+      isImmutable ? { ...problem, message: 'cannot be changed: delete the resource and create another' } : problem,
+    );
+  }
+  return {};
+}
+
+/**
+ * The configuration after a change: includes the secrets that the caller could not see, and passes the rules for whole
+ * configurations and for changes.
+ */
+export function changedConfig(
+  compiled: CompiledResource,
+  { config: next, clearedSecrets }: RecordChange,
+  previous: JsonObject,
+  { principal, settings }: { readonly principal: Principal; readonly settings: ResourceSettings },
+): JsonObject {
+  const kept = keepUnseenSecrets(next ?? previous, previous, compiled.secretFields, {
+    canReadSecrets: canReadSecrets(principal),
+    clearedSecrets,
+  });
+  const config = checkConfig(compiled, kept, settings);
+  const refused = compiled.resource.checkChange?.(config as never, previous as never) ?? [];
+  if (refused.length > 0) throw invalidBody(refused);
+  return config;
+}
+
+/** What the resource computes after a change: read-only fields, and configuration that it reads elsewhere. */
+export function changedByResource(
+  { resource }: CompiledResource,
+  config: JsonObject,
+  previous: JsonObject,
+  { settings, nowMs }: { readonly settings: ResourceSettings; readonly nowMs: number },
+): { readonly config: JsonObject; readonly derived: JsonObject } {
+  const change = resource.onChange?.(config as never, previous as never, settings, nowMs) ?? {};
+  if ('problems' in change) throw invalidBody(change.problems);
+  return { config: { ...config, ...change.config }, derived: change.derived ?? {} };
+}
+
+/** The body with the canonical field names. An alias sent beside its field must have the same value. */
+function withOwnNames(
+  body: JsonObject,
+  { aliases = {}, ignoredIfEmpty = [], retired = {} }: OtherNames,
+  problems: FieldProblem[],
+): JsonObject {
+  const result: Record<string, JsonValue> = { ...body };
+  for (const name of ignoredIfEmpty) if (name in result && isUnset(result[name])) delete result[name];
+  for (const [name, instead] of Object.entries(retired)) {
+    if (!isUnset(result[name])) problems.push({ path: pointerTo('', name), message: `is not available: ${instead}` });
+    delete result[name];
+  }
+  for (const [alias, field] of Object.entries(aliases)) {
+    const value = result[alias];
+    if (value === undefined) continue;
+    delete result[alias];
+    if (isUnset(result[field])) result[field] = value;
+    else if (!isUnset(value) && value !== result[field])
+      problems.push({ path: pointerTo('', alias), message: `is an alias of "${field}" and has a different value` });
+  }
+  return result;
+}
+
+/** The body of a PATCH as a client of the retired service meant it. */
+export function legacyPatchBody(body: JsonObject, { leftOutIfEmptyOnPatch = [] }: OtherNames): JsonObject {
+  return Object.fromEntries(
+    Object.entries(body).filter(([name, value]) => !(leftOutIfEmptyOnPatch.includes(name) && isEmpty(value))),
+  );
+}
+
+function isUnset(value: JsonValue | undefined): boolean {
+  return value === undefined || value === null || isEmpty(value);
+}

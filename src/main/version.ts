@@ -1,6 +1,0 @@
-import { readProgramFile } from '../lib/program-files.ts';
-
-export function programVersion(): string {
-  const { version } = JSON.parse(readProgramFile('../package.json')) as { version: string };
-  return version;
-}

@@ -1,0 +1,225 @@
+import { type HeaderList, valuesOf } from '../../../kit/http/header-values.ts';
+import { METHODS } from '../../../kit/http/node-http.ts';
+import { withoutRootDot } from '../../../kit/net/host-name.ts';
+import { type CanonicalPath, readPath } from '../../snapshot/canonical-path.ts';
+import type { EdgeErrorCode } from '../errors.ts';
+import { type DroppedHeaders, SPECIAL } from './dropped-headers.ts';
+
+/** A request's head after everything ambiguous was rejected. */
+export interface RequestHead {
+  readonly method: string;
+  readonly path: CanonicalPath;
+  /** Lower case, without the port. */
+  readonly host: string;
+  /** As the client wrote it, without the dot of the root, for the upstream's Host. */
+  readonly authority: string;
+  /** The client wrote the dot: its cookies belong to another host. */
+  readonly isRooted: boolean;
+  /** End-to-end client headers that may be forwarded. */
+  readonly headers: HeaderList;
+  readonly contentLength: number | null;
+  readonly isChunked: boolean;
+  readonly expectsContinue: boolean;
+  /** Protocol to switch to, such as `websocket`. */
+  readonly switchTo: string | null;
+  /** X-Forwarded-For as received; trusted only from a trusted proxy. */
+  readonly forwardedFor: string | null;
+}
+
+export type HeadReading =
+  | { readonly ok: true; readonly head: RequestHead }
+  | { readonly ok: false; readonly code: EdgeErrorCode; readonly message: string };
+
+export interface RawHead {
+  readonly method: string;
+  readonly target: string;
+  readonly httpVersion: 1 | 2;
+  /** Scheme expected in a target in absolute form. */
+  readonly absoluteScheme: 'http' | 'https';
+  /** Flat, as received, in order. Without pseudo headers. */
+  readonly rawHeaders: HeaderList;
+  /** `:authority` of HTTP/2. */
+  readonly authority: string | null;
+  /** `:protocol` of an extended CONNECT (RFC 8441). */
+  readonly protocol: string | null;
+  readonly hasUpgrade: boolean;
+  /** Whether the peer is a trusted proxy. */
+  readonly isFromProxy: boolean;
+}
+
+/** Those of the runtime's own parser: both protocols accept the same ones (docs/reference/headers.md). */
+const KNOWN_METHODS: ReadonlySet<string> = new Set(METHODS);
+/** Other programs read a port with leading zeros, or 0, as another port or as none. */
+const AUTHORITY = /^([A-Za-z0-9._-]{1,253})(?::([1-9]\d{0,4}))?$/;
+const MAX_PORT = 65_535;
+
+/** Settings that apply to heads. */
+export interface HeadRules {
+  readonly dropped: DroppedHeaders;
+  /** Ports that a request may name; null: any. A request without a port is always accepted. */
+  readonly hostPorts: ReadonlySet<number> | null;
+}
+
+export function readHead(raw: RawHead, { dropped, hostPorts }: HeadRules): HeadReading {
+  // As an Upgrade, another protocol (such as h2c) would bypass every module.
+  if (raw.method === 'TRACE' || (raw.method === 'CONNECT' && raw.protocol !== 'websocket')) {
+    return { ok: false, code: 'ERR_POSTERN_METHOD_REFUSED', message: `the method ${raw.method} is not forwarded` };
+  }
+  if (!KNOWN_METHODS.has(raw.method))
+    return { ok: false, code: 'ERR_POSTERN_BAD_HTTP', message: 'the method is unknown' };
+  const facts = new HeaderFacts(raw.httpVersion);
+  const problem = facts.read(raw, dropped);
+  if (problem !== null) return { ok: false, code: 'ERR_POSTERN_BAD_HTTP', message: problem };
+  const switchTo = raw.protocol ?? (raw.hasUpgrade ? facts.upgrade : null);
+  // It is forwarded without one, and must not arrive as complete.
+  if (switchTo !== null && (facts.isChunked || (facts.contentLength ?? 0) > 0))
+    return { ok: false, code: 'ERR_POSTERN_BAD_HTTP', message: 'a WebSocket handshake has no body' };
+  if (switchTo !== null && !facts.hasPlainKey)
+    return { ok: false, code: 'ERR_POSTERN_BAD_HTTP', message: 'Sec-WebSocket-Key is given twice, or is not ASCII' };
+  const target = originForm(raw, facts);
+  if (typeof target !== 'string') return { ok: false, code: 'ERR_POSTERN_BAD_HTTP', message: target.message };
+  const authority = raw.authority === null ? facts.host : withoutRootDot(raw.authority);
+  const named = authority === null ? null : AUTHORITY.exec(authority);
+  if (
+    named === null ||
+    authority === null ||
+    Number(named[2] ?? 0) > MAX_PORT ||
+    (raw.authority !== null && facts.host !== null && facts.host !== authority)
+  ) {
+    return { ok: false, code: 'ERR_POSTERN_BAD_HTTP', message: 'the request has no host or two hosts' };
+  }
+  if (hostPorts !== null && named[2] !== undefined && !hostPorts.has(Number(named[2]))) {
+    return { ok: false, code: 'ERR_POSTERN_BAD_HTTP', message: 'the port in the Host header is not accepted' };
+  }
+  const reading = readPath(target);
+  if (!reading.ok) return { ok: false, code: 'ERR_POSTERN_BAD_PATH', message: reading.message };
+  return {
+    ok: true,
+    head: {
+      method: raw.protocol === null ? raw.method : 'GET',
+      path: reading.path,
+      host: (named[1] as string).toLowerCase(),
+      authority,
+      isRooted: raw.authority === null ? facts.isRooted : raw.authority !== authority,
+      headers: facts.forwarded(),
+      contentLength: facts.contentLength,
+      isChunked: facts.isChunked,
+      expectsContinue: facts.expectsContinue,
+      switchTo,
+      forwardedFor: facts.forwardedFor,
+    },
+  };
+}
+
+/**
+ * Absolute-form must name the same host as the Host header (RFC 9112 §3.2.2); the request is always forwarded in
+ * origin-form.
+ */
+function originForm(raw: RawHead, facts: HeaderFacts): string | { readonly message: string } {
+  const { target } = raw;
+  if (target.startsWith('/')) return target;
+  if (raw.httpVersion === 2)
+    return target === '*' ? { message: 'OPTIONS * is not forwarded' } : { message: 'the path does not start with "/"' };
+  const absolute = /^(https?):\/\/([^/?#\\@]+)(\/[^#]*)?$/i.exec(target);
+  if (absolute?.[1]?.toLowerCase() !== raw.absoluteScheme)
+    return { message: `the target is neither a path nor an ${raw.absoluteScheme} URL` };
+  if (withoutRootDot(absolute[2] ?? '').toLowerCase() !== facts.host?.toLowerCase())
+    return { message: 'the target and the Host header name different hosts' };
+  return absolute[3] ?? '/';
+}
+
+/** Walks the headers once, and rejects what is ambiguous. */
+class HeaderFacts {
+  host: string | null = null;
+  isRooted = false;
+  contentLength: number | null = null;
+  isChunked = false;
+  expectsContinue = false;
+  upgrade: string | null = null;
+  forwardedFor: string | null = null;
+  readonly #isHttp1: boolean;
+  readonly #kept: string[] = [];
+  #named: Set<string> | null = null;
+
+  constructor(httpVersion: RawHead['httpVersion']) {
+    this.#isHttp1 = httpVersion === 1;
+  }
+
+  read({ rawHeaders, method, isFromProxy }: RawHead, dropped: DroppedHeaders): string | null {
+    for (let at = 0; at < rawHeaders.length; at += 2) {
+      const value = rawHeaders[at + 1] as string;
+      if (dropped.isForwarded(rawHeaders[at] as string)) {
+        this.#kept.push(rawHeaders[at] as string, value);
+        continue;
+      }
+      const name = (rawHeaders[at] as string).toLowerCase();
+      if (dropped.hasAlias(name, method)) continue;
+      if (SPECIAL.has(name)) {
+        const problem = this.#special(name, value);
+        if (problem !== null) return problem;
+      } else if (!dropped.has(name, method, isFromProxy)) this.#kept.push(name, value);
+    }
+    return this.isChunked && this.contentLength !== null ? 'both Content-Length and Transfer-Encoding are given' : null;
+  }
+
+  /**
+   * Whether a service reads the same key as the edge (RFC 6455 §11.3.1): it may join two, or hash other bytes. The edge would
+   * take its response for a failure.
+   */
+  get hasPlainKey(): boolean {
+    const [key = '', ...others] = valuesOf(this.#kept, 'sec-websocket-key');
+    return others.length === 0 && !/[^\x20-\x7e]/.test(key);
+  }
+
+  /** Headers named by Connection are for this hop; but a client cannot name a header that the edge adds later. */
+  forwarded(): HeaderList {
+    const named = this.#named;
+    if (named === null) return this.#kept;
+    return this.#kept.filter((_, at) => !named.has(this.#kept[at - (at % 2)] as string));
+  }
+
+  #special(name: string, value: string): string | null {
+    switch (name) {
+      case 'host':
+        if (this.host !== null) return 'the Host header is given more than once';
+        this.host = withoutRootDot(value);
+        this.isRooted = this.host !== value;
+        return null;
+      case 'content-length':
+        if (this.contentLength !== null || !/^(0|[1-9]\d{0,15})$/.test(value))
+          return 'Content-Length is not a single number';
+        this.contentLength = Number(value);
+        return null;
+      case 'transfer-encoding':
+        if (!this.#isHttp1 || this.isChunked || value !== 'chunked') return 'Transfer-Encoding is not "chunked"';
+        this.isChunked = true;
+        return null;
+      case 'connection':
+        for (const token of value.split(',')) {
+          const named = token.trim().toLowerCase();
+          // TE must be named (RFC 9110 §10.1.4), and the kept part of it is our own.
+          if (named !== '' && named !== 'close' && named !== 'keep-alive' && named !== 'upgrade' && named !== 'te') {
+            this.#named ??= new Set();
+            this.#named.add(named);
+          }
+        }
+        return this.#isHttp1 ? null : 'HTTP/2 has no Connection header';
+      case 'upgrade':
+        this.upgrade = value.trim().toLowerCase();
+        return null;
+      case 'expect':
+        if (value.toLowerCase() !== '100-continue') return 'Expect is not "100-continue"';
+        this.expectsContinue = true;
+        return null;
+      case 'x-forwarded-for':
+        this.forwardedFor = this.forwardedFor === null ? value : `${this.forwardedFor}, ${value}`;
+        return null;
+      case 'te':
+        // RFC 9110 §10.1.4: only "trailers" may pass a hop, and gRPC needs it to.
+        if (/(^|,)\s*trailers\s*(,|$)/i.test(value)) this.#kept.push('te', 'trailers');
+        return null;
+      default:
+        return null;
+    }
+  }
+}
