@@ -153,7 +153,7 @@ suite('--watch', () => {
       },
     });
     assert.equal(code, 0);
-    assert.equal(lines.filter((line) => line.startsWith('ID')).length, 1, lines.join('\n'));
+    assert.equal(lines.filter((line) => /^DESCRIPTION .*ID$/.test(line)).length, 1, lines.join('\n'));
     assert.match(lines.at(-1) ?? '', /watched/);
   });
 
@@ -169,7 +169,7 @@ suite('--watch', () => {
     assert.equal(code, 0);
     assert.ok(stdout.startsWith('\x1b[?1049h'));
     const [, afterwards = ''] = stdout.split('\x1b[?1049l');
-    assert.match(afterwards, /^ID +NAME/);
+    assert.match(afterwards, /^NAME .*ID\n/);
   });
 
   test('ends with the exit code of a command that cannot work', async () => {

@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, suite, test } from 'node:test';
+import Type from 'typebox';
+import { table } from '../../src/app/cli/output/table.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { TEST_API_KEY, TestWorld } from '../support/test-world.ts';
 import { operatorEnv, type RunOptions, runCommand } from './run-command.ts';
@@ -63,8 +65,8 @@ suite('a list', () => {
     const id = await created('/backends/static', { address: '10.0.0.5:3000', description: long });
     const { stdout } = await api(['static-backends', 'list'], { columns: 80 });
     const [head = '', row = ''] = stdout.split('\n');
-    assert.match(head, /^ID +ADDRESS +DESCRIPTION/);
-    assert.ok(row.startsWith(`${id}  10.0.0.5:3000`), row);
+    assert.match(head, /^ADDRESS +DESCRIPTION .*ID$/);
+    assert.ok(row.startsWith('10.0.0.5:3000') && row.endsWith(`  ${id}`), row);
     assert.match(row, /…/);
     for (const line of [head, row]) assert.ok(line.length <= 80, line);
     const narrow = await api(['static-backends', 'list'], { columns: 20 });
@@ -87,6 +89,17 @@ suite('a list', () => {
       assert.match(row, / {2}edghts_\w+…?$/);
     }
     assert.ok((await api(['https-edges', 'list'])).stdout.includes(id), 'a pipe has it whole');
+  });
+
+  test('of API keys, nodes or agents begins with what people know them by, and ends with the id', async () => {
+    await created('/api_keys', { description: 'deploy job' });
+    const keys = await api(['api-keys', 'list'], { columns: 120 });
+    assert.match(keys.stdout, /^DESCRIPTION .*ID\ndeploy job .* {2}ak_\w{27}\n/);
+    const nodes = await runCommand(['nodes'], { env: operatorEnv(world), columns: 120 });
+    assert.match(nodes.stdout, /^NAME .*ID\n/);
+    const session = { id: `ts_${'0'.repeat(27)}`, agent_version: '1', ip: '203.0.113.7', os: 'linux' };
+    const schema = Type.Object({ id: Type.String(), agent_version: Type.String(), ip: Type.String() });
+    assert.match(table([session], { schema, leftOut: [], terminalWidth: 80 })[0] ?? '', /^IP .*ID$/);
   });
 
   test('prints nothing to standard output when empty', async () => {

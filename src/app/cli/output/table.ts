@@ -15,8 +15,11 @@ const GAP = '  ';
 const LEFT_OUT = new Set(['uri', 'metadata']);
 /** What a person knows an item by stands first, and its id last. */
 const KNOWN_BY = ['email', 'hostports', 'hostname', 'host', 'title'];
-const FIRST = ['id', 'type'];
-const LAST = ['description', 'created_at'];
+/** The same, but commands do not take it in place of an id: ids beside it are whole. */
+const NAMED_BY = ['name', 'match', 'address', 'cidr', 'ip'];
+const LAST = ['description', 'created_at', 'id'];
+/** Shown even if it is empty in every row. */
+const ALWAYS = ['type', 'id'];
 
 interface Column {
   readonly name: string;
@@ -61,15 +64,16 @@ function chooseColumns(
   const fields = isObjectSchema(schema) ? Object.entries(schema.properties) : [];
   const isLeftOut = (name: string): boolean => LEFT_OUT.has(name) || leftOut.includes(name);
   const shown = fields.filter(([name, field]) => !isLeftOut(name) && isShort(field)).map(([name]) => name);
-  const middle = shown.filter((name) => ![...KNOWN_BY, ...FIRST, ...LAST].includes(name));
-  const ordered = [...KNOWN_BY, ...FIRST, ...middle, ...LAST].filter((name) => shown.includes(name));
+  const names = [...KNOWN_BY, ...NAMED_BY].filter((name) => shown.includes(name));
+  // An API key has nothing else that tells people what it is.
+  const first = [...(names.length === 0 ? ['description'] : names), 'type'];
+  const middle = shown.filter((name) => ![...first, ...LAST].includes(name));
+  const ordered = [...new Set([...first, ...middle, ...LAST])].filter((name) => shown.includes(name));
   const columns = ordered
     .map((name) => ({ name, isId: isIdField(name, items), ...cellsOf(items, name, terminalWidth !== null, isUtc) }))
-    .filter(({ name, cells }) => FIRST.includes(name) || cells.some((cell) => cell !== EMPTY))
+    .filter(({ name, cells }) => ALWAYS.includes(name) || cells.some((cell) => cell !== EMPTY))
     // A certificate does not fit into a cell.
     .filter(({ name }) => !items.some((item) => typeof item[name] === 'string' && item[name].includes('\n')));
-  if (!columns.some(isKnownBy))
-    return [...columns.slice(0, MAX_COLUMNS - 1), ...columns.slice(MAX_COLUMNS - 1).slice(-1)];
   const [ids, others] = [columns.filter(({ name }) => name === 'id'), columns.filter(({ name }) => name !== 'id')];
   return [...others.slice(0, MAX_COLUMNS - 2), ...others.slice(MAX_COLUMNS - 2).slice(-1), ...ids];
 }
