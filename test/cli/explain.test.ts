@@ -23,7 +23,10 @@ suite('postern explain', () => {
     assert.equal(code, 0, stderr);
     assert.match(
       stdout,
-      new RegExp(`^edge   ${site.edgeId}\nroute  ${site.routeId}\n  not edghtsrt_\\w+: The path does not`),
+      new RegExp(
+        `^site   ${site.host} \\(${site.edgeId}\\)\nroute  / \\(${site.routeId}\\)\n` +
+          '  not /other: The path does not start with "/other"\\. \\(edghtsrt_\\w+\\)\n',
+      ),
     );
     assert.match(
       stdout,
@@ -40,7 +43,9 @@ suite('postern explain', () => {
   test('takes a host as people know it, for a URL', async () => {
     const whole = await postern('explain', `https://${site.host}/`);
     assert.deepEqual(await postern('explain', site.host), whole);
-    assert.match((await postern('explain', 'nonsense')).stdout, /No edge and no tunnel has the host nonsense/);
+    const { stdout } = await postern('explain', 'nonsense');
+    assert.match(stdout, /^site {3}none has the host nonsense\nroute {2}none\n/);
+    assert.match(stdout, /No edge and no tunnel has the host nonsense/);
   });
 
   test('explains wrong usage', async () => {

@@ -9,10 +9,14 @@ export interface ExplanationRequestAnswer {
   readonly edge: Ref | null;
   /** The route; null if none matches, and for the endpoint of an agent. */
   readonly route: Ref | null;
+  /** Path of the route; null without one. */
+  readonly match: string | null;
   /** The other routes of the edge. */
   readonly candidates: readonly {
     /** Another route of the edge. */
     readonly route: Ref;
+    /** Its path. */
+    readonly match: string;
     /** Why it does not serve the request. */
     readonly why_not: string;
   }[];

@@ -10,7 +10,8 @@ import { CLAIM, CONNECTION, claimsOf, fileFlag, HEADER, headersOf, textFlag } fr
 export interface ShownExplanation {
   readonly edge: Ref | null;
   readonly route: Ref | null;
-  readonly candidates: readonly { readonly route: Ref; readonly why_not: string }[];
+  readonly match: string | null;
+  readonly candidates: readonly { readonly route: Ref; readonly match: string; readonly why_not: string }[];
   readonly decisions: readonly {
     readonly module: string;
     readonly decision: string;
@@ -38,13 +39,13 @@ export interface ShownExplanation {
 
 const MARKS: Readonly<Record<string, string>> = { pass: '✓', refuse: '✗', answer: '→', skipped: '-' };
 
-/** A tree that a person reads from top to bottom, as the request would go. */
-export function explanationLines(explained: ShownExplanation): readonly string[] {
-  const { edge, route, candidates, decisions, upstream_request: sent } = explained;
+/** A tree that a person reads from top to bottom, as the request would go. Ids stand behind what people know. */
+export function explanationLines(explained: ShownExplanation, host: string): readonly string[] {
+  const { edge, route, match, candidates, decisions, upstream_request: sent } = explained;
   return [
-    `edge   ${edge === null ? 'none' : printable(edge.id)}`,
-    `route  ${route === null ? 'none' : printable(route.id)}`,
-    ...candidates.map((each) => `  not ${printable(each.route.id)}: ${printable(each.why_not)}`),
+    `site   ${edge === null ? `none has the host ${printable(host)}` : printable(`${host} (${edge.id})`)}`,
+    `route  ${route === null ? 'none' : printable(`${match ?? ''} (${route.id})`)}`,
+    ...candidates.map((each) => printable(`  not ${each.match}: ${each.why_not} (${each.route.id})`)),
     'decisions',
     ...decisions.map(({ module, decision, reason, rule, text }) => {
       const by = rule === undefined ? '' : ` [${printable(rule)}]`;
@@ -135,11 +136,18 @@ export const explainCommand: Command = {
       };
       const { text } = await transport.send({ method: 'POST', path: '/explain', body });
       if (isJson) context.print(text);
-      else for (const line of explanationLines(JSON.parse(text) as ShownExplanation)) context.print(line);
+      else
+        for (const line of explanationLines(JSON.parse(text) as ShownExplanation, hostOf(body.url)))
+          context.print(line);
       return 0;
     });
   },
 };
+
+/** Not with `URL`, which refuses what the API explains. */
+function hostOf(url: string): string {
+  return url.replace(/^[^/]*:\/\//, '').replace(/(:\d*)?([/?#].*)?$/, '');
+}
 
 /** One value is a text, several are a list: providers send both. */
 function shortened(claims: Readonly<Record<string, readonly string[]>>): Record<string, string | readonly string[]> {

@@ -89,9 +89,11 @@ const target = Type.Object({
 const explanationSchema = Type.Object({
   edge: nullableRef('The edge, or the endpoint of an agent; null if none has the host.'),
   route: nullableRef('The route; null if none matches, and for the endpoint of an agent.'),
+  match: Type.Union([Type.String(), Type.Null()], { description: 'Path of the route; null without one.' }),
   candidates: Type.Array(
     Type.Object({
       route: reference({ kinds: ['https_edge_route'] }, { ...refSchema, description: 'Another route of the edge.' }),
+      match: Type.String({ description: 'Its path.' }),
       why_not: Type.String({ description: 'Why it does not serve the request.' }),
     }),
     { description: 'The other routes of the edge.' },
@@ -202,12 +204,14 @@ export const explain: LiveResource<ExplainPorts> = {
 };
 
 function rendered(explained: ExplainedRequest, ports: ExplainPorts): JsonObject {
-  const { edgeId, routeId, candidates, decisions, outcome, upstreamRequest, node } = explained;
+  const { edgeId, routeId, match, candidates, decisions, outcome, upstreamRequest, node } = explained;
   return {
     edge: edgeId === null ? null : { ...ports.ref(edgeId) },
     route: edgeId === null || routeId === null ? null : { ...ports.ref(routeId, edgeId) },
+    match,
     candidates: candidates.map((each) => ({
       route: { ...ports.ref(each.routeId, edgeId ?? undefined) },
+      match: each.match,
       why_not: each.whyNot,
     })),
     decisions: decisions.map((decision) => ({ ...decision })),
@@ -309,7 +313,8 @@ export interface HypotheticalRequest {
 export interface ExplainedRequest {
   readonly edgeId: string | null;
   readonly routeId: string | null;
-  readonly candidates: readonly { readonly routeId: string; readonly whyNot: string }[];
+  readonly match: string | null;
+  readonly candidates: readonly { readonly routeId: string; readonly match: string; readonly whyNot: string }[];
   readonly decisions: readonly {
     readonly module: string;
     readonly decision: 'pass' | 'refuse' | 'answer' | 'skipped';

@@ -52,7 +52,7 @@ export async function explainRequest(question: HypotheticalQuestion, ports: Expl
   if (live.ownHost !== undefined) return ownHost(url.host);
   const edge = await ports.inertEdge(live);
   if (edge === null) return withoutEdge(question, ports);
-  const found: Found = { edgeId: edge.id, routeId: null, candidates: [] };
+  const found: Found = { edgeId: edge.id, routeId: null, match: null, candidates: [] };
 
   const handshake =
     scheme === 'https' ? judgeHandshake(edge.tls, question.clientCertificatePem, ports.clock.nowMs()) : NO_TLS;
@@ -90,7 +90,8 @@ export async function explainRequest(question: HypotheticalQuestion, ports: Expl
     return refusedByEdge({ ...found, candidates }, code, reason, why, { rule: match.pathReader });
   }
   const route = match.found;
-  const at: Found = { ...found, candidates, routeId: route.id === edge.id ? null : route.id };
+  const served = route.id === edge.id ? null : route;
+  const at: Found = { ...found, candidates, routeId: served?.id ?? null, match: served?.match ?? null };
   if (route.problem !== null) {
     const { status, code } = unpreparedModule(route.problem);
     const { module, message } = route.problem;
@@ -130,11 +131,12 @@ function certificateModule({ routes }: EdgeSnapshot): string {
   return modules.find(({ prepared }) => prepared.tls?.clientAuthorities !== undefined)?.name ?? 'edge';
 }
 
-type Found = Pick<Explanation, 'edgeId' | 'routeId' | 'candidates'>;
+type Found = Pick<Explanation, 'edgeId' | 'routeId' | 'match' | 'candidates'>;
+
+const NOTHING: Found = { edgeId: null, routeId: null, match: null, candidates: [] };
 
 /** Names of agents' TLS tunnels, redirects to HTTPS, and hosts that nothing serves. */
 function withoutEdge({ url }: HypotheticalQuestion, ports: ExplainPorts): Explanation {
-  const nothing: Found = { edgeId: null, routeId: null, candidates: [] };
   const { host, scheme } = url;
   const decided = (decision: ExplainedDecision['decision'], reason: string, text: string): ExplainedDecision => ({
     ...{ module: 'edge', decision, reason, text },
@@ -142,31 +144,31 @@ function withoutEdge({ url }: HypotheticalQuestion, ports: ExplainPorts): Explan
   const above = ports.ownHostAbove(host);
   if (above !== null && scheme === 'https') {
     const text = `${host} is below ${above}, the identity host of this server (identity_host): no edge and no tunnel may serve it, whatever is configured. The TLS handshake fails.`;
-    return refused(nothing, decided('refuse', 'below_identity_host', text), {});
+    return refused(NOTHING, decided('refuse', 'below_identity_host', text), {});
   }
   if (scheme === 'http' && ports.findEdge('https', host) !== undefined) {
     const text = 'The plain HTTP listener redirects requests for this host to HTTPS.';
-    return refused(nothing, decided('answer', 'redirect_to_https', text), { status: 308 });
+    return refused(NOTHING, decided('answer', 'redirect_to_https', text), { status: 308 });
   }
   if (scheme === 'https' && ports.isPassthrough(host)) {
     const text = 'A TLS tunnel serves this host: the agent decrypts its connections, and the edge sees no request.';
-    return refused(nothing, decided('pass', 'tls_passthrough', text), {});
+    return refused(NOTHING, decided('pass', 'tls_passthrough', text), {});
   }
   if (ports.isVacant(scheme, host)) {
     const code = 'ERR_POSTERN_NOTHING_HERE';
-    return refusedByEdge(nothing, code, unreadReason(code), `Nothing is online at ${host}.`);
+    return refusedByEdge(NOTHING, code, unreadReason(code), `Nothing is online at ${host}.`);
   }
   if (scheme === 'http')
-    return refusedByEdge(nothing, 'ERR_POSTERN_NO_ROUTE', 'no_route', `No edge and no tunnel has the host ${host}.`);
+    return refusedByEdge(NOTHING, 'ERR_POSTERN_NO_ROUTE', 'no_route', `No edge and no tunnel has the host ${host}.`);
   const text = `No edge and no tunnel has the host ${host}: the TLS handshake fails.`;
-  return refused(nothing, decided('refuse', 'unknown_host', text), {});
+  return refused(NOTHING, decided('refuse', 'unknown_host', text), {});
 }
 
 /** Handed over whole: no route, module or backend has a part in it. */
 function ownHost(host: string): Explanation {
   const text = `The server itself serves ${host}: it is the identity host (identity_host), where people log in. No edge and no tunnel serves it, whatever is configured.`;
   const decision = { module: 'identity', decision: 'pass', reason: 'identity_host', text } as const;
-  return refused({ edgeId: null, routeId: null, candidates: [] }, decision, {});
+  return refused(NOTHING, decision, {});
 }
 
 function ownPath(edge: EdgeSnapshot, { path }: RequestHead, found: Found): Explanation {
@@ -211,7 +213,7 @@ function routeCandidates(
   return edge.routes.all
     .filter((route) => route.id !== found?.id)
     .slice(0, MAX_CANDIDATES)
-    .map((route) => ({ routeId: route.id, whyNot: whyNot(route, key, found, refused) }));
+    .map((route) => ({ routeId: route.id, match: route.match, whyNot: whyNot(route, key, found, refused) }));
 }
 
 const AMBIGUOUS = 'The path is ambiguous, so no route serves it.';

@@ -54,6 +54,8 @@ export interface ExplainedTarget {
 
 export interface Candidate {
   readonly routeId: string;
+  /** Its path, which people know it by. */
+  readonly match: string;
   readonly whyNot: string;
 }
 
@@ -69,6 +71,8 @@ export interface UpstreamChanges {
 export interface Explanation {
   readonly edgeId: string | null;
   readonly routeId: string | null;
+  /** Path of the route; null without one. */
+  readonly match: string | null;
   readonly candidates: readonly Candidate[];
   readonly decisions: readonly ExplainedDecision[];
   readonly outcome: {
