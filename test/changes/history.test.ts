@@ -156,6 +156,20 @@ for (const engine of ['sqlite', 'postgres'] as const) {
       await refused(undo(removed.revision, { force: true }), 409, 'ERR_POSTERN_CANNOT_UNDO');
     });
 
+    test('says beforehand that there is nothing to undo, and why', async () => {
+      const reasonOf = async (revision: number): Promise<string | null> =>
+        (await ok('GET', `/changes/${revision}`)).body.cannot_undo;
+      const policy = await ok('POST', '/ip_policies', {});
+      assert.equal(await reasonOf(policy.revision), null);
+      await undone(policy.revision);
+      assert.match((await reasonOf(policy.revision)) ?? '', /its documents are as before\. It was undone already/);
+      const key = (await ok('POST', '/api_keys', {})).body;
+      const deleted = await ok('DELETE', `/api_keys/${key.id}`);
+      const why = `revision ${deleted.revision} leaves nothing to undo: deleted keys, tokens and links do not come back. Create new ones`;
+      assert.equal(await reasonOf(deleted.revision), why);
+      assert.equal((await undo(deleted.revision, { force: true })).body.msg, why);
+    });
+
     test('brings back no revoked key by the undo of an earlier change of it', async () => {
       const { id, token } = (await ok('POST', '/api_keys', { scopes: ['edges:read'] })).body;
       const patched = await ok('PATCH', `/api_keys/${id}`, { description: 'later' });

@@ -190,6 +190,17 @@ suite('postern undo', () => {
     assert.equal(await described(), 'first');
   });
 
+  test('says that nothing is left to undo before it shows a plan or asks', async () => {
+    const { revision } = await write('POST', '/ip_policies', {});
+    assert.equal((await postern(['undo', revision, '--yes'])).code, 0);
+    const again = await postern(['undo', revision], { ask: () => assert.fail('it asked') });
+    assert.deepEqual([again.code, again.stdout], [1, '']);
+    assert.equal(
+      again.stderr,
+      `postern: revision ${revision} leaves nothing to undo: its documents are as before. It was undone already, or changed back\n`,
+    );
+  });
+
   test('undoes a creation and a deletion, and says what does not come back', async () => {
     const policy = await write('POST', '/ip_policies', {});
     const created = await postern(['undo', policy.revision, '--yes']);

@@ -151,6 +151,13 @@ suite('people in the console', { skip }, () => {
     await admin.settle();
     assert.equal(await page.getByText('Ben Ito', { exact: true }).count(), 0);
     assert.equal((await world.edge.world.api('GET', `/user_accounts/${id}`)).status, 404);
+
+    const { changes } = await world.edge.api('GET', `/changes?object_id=${id}&limit=1`);
+    await admin.go(`/changes/${changes[0].revision}`);
+    await page.getByText('a deleted account does not come back, because its passkeys are gone').waitFor();
+    assert.equal(await page.getByRole('button', { name: 'Undo' }).count(), 0, 'an undo would do nothing');
+    await page.getByRole('link', { name: 'Invite them on the page People.' }).click();
+    await page.getByRole('heading', { name: 'People', level: 1 }).waitFor();
   });
 
   test('a person is logged out everywhere, loses a passkey, and is invited again without the others', async () => {

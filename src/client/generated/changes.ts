@@ -42,6 +42,11 @@ export interface Change {
   readonly count: number;
   /** Until when the change must be confirmed, or it is reverted; null if it does not wait for that. */
   readonly confirm_by: string | null;
+  /**
+   * Why there is nothing to undo now: the documents are as before the change, or deleted ones do not come back.
+   * Null: there is something.
+   */
+  readonly cannot_undo: string | null;
   /** The changed documents. */
   readonly objects: readonly {
     /** Kind of the resource. */

@@ -4,11 +4,13 @@ import { useLoaded } from '../../api/use-loaded.ts';
 import { Diff } from '../../components/diff.tsx';
 import { Facts } from '../../components/facts.tsx';
 import { LoadedView } from '../../components/loaded-view.tsx';
+import { Notice } from '../../components/notice.tsx';
 import { PageHead } from '../../components/page-head.tsx';
 import { Time } from '../../components/time.tsx';
+import { href } from '../../router/location.ts';
 import type { PageProps } from '../page-props.ts';
 import { AuthorName } from './author-name.tsx';
-import { type Change, type ChangedObject, objectName, objectText } from './change-record.ts';
+import { type Change, type ChangedObject, isDeletedAccount, objectName, objectText } from './change-record.ts';
 import { UndoButton } from './undo-button.tsx';
 
 export function ChangePage({ params }: PageProps) {
@@ -18,11 +20,23 @@ export function ChangePage({ params }: PageProps) {
   return (
     <>
       <PageHead title={`Change ${revision}`} crumbs={[['Changes', '/changes']]}>
-        {isAllowed('changes:write') && loaded.data !== null && <UndoButton revision={revision} />}
+        {isAllowed('changes:write') && loaded.data !== null && !loaded.data.cannot_undo && (
+          <UndoButton revision={revision} />
+        )}
       </PageHead>
       <LoadedView loaded={loaded} what="This change">
         {(change) => (
           <>
+            {change.cannot_undo && (
+              <Notice>
+                <span>
+                  {`${change.cannot_undo.replace(/^r/, 'R')}. `}
+                  {change.objects?.some(isDeletedAccount) && (
+                    <a href={href('/people?tab=user_accounts')}>Invite them on the page People.</a>
+                  )}
+                </span>
+              </Notice>
+            )}
             <section class="card" aria-label="Change">
               <div class="body">
                 <Facts

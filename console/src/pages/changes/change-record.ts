@@ -28,6 +28,8 @@ export interface Change {
   };
   readonly message: string;
   readonly count: number;
+  /** Why there is nothing to undo; null: there is something. Lists, and older servers, do not have it. */
+  readonly cannot_undo?: string | null;
   readonly objects?: readonly ChangedObject[];
 }
 
@@ -37,6 +39,11 @@ export function objectText({ kind, module, change }: ChangedObject): string {
   if (module === undefined) return `${what} ${change}`;
   const title = type?.modules.find(({ name }) => name === module)?.title ?? module;
   return `${title} module ${change}`;
+}
+
+/** A person whose passkeys are gone. */
+export function isDeletedAccount({ kind, change }: ChangedObject): boolean {
+  return kind === 'user_account' && change === 'deleted';
 }
 
 /** What people call it, as it was after the change. A module has no name of its own. */

@@ -36,6 +36,8 @@ export interface Change<T extends ChangedObject = ChangedObject> {
   readonly count: number;
   /** Until when it must be confirmed; null if it does not wait for that. */
   readonly confirm_by: string | null;
+  /** Why there is nothing to undo; null: there is something. Lists have no such field. */
+  readonly cannot_undo?: string | null;
   readonly objects: readonly T[];
 }
 

@@ -52,6 +52,10 @@ async function undo(
 ): Promise<number> {
   const { change } = await readChange(transport, revision);
   const isWaiting = typeof change.confirm_by === 'string';
+  if (!isWaiting && typeof change.cannot_undo === 'string') {
+    context.warn(`postern: ${printable(change.cannot_undo)}`);
+    return EXIT_DECLINED;
+  }
   context.print(`Undoing revision ${revision} makes this change:`);
   for (const document of change.objects) {
     for (const line of documentLines(document, 'undo')) context.print(line);

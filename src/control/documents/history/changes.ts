@@ -28,7 +28,7 @@ import { refusalError } from '../refusal-error.ts';
 import { hasScope, scopeOf, type View } from '../scopes.ts';
 import { titleOf } from '../search.ts';
 import type { HistoryChain } from './history-chain.ts';
-import { authorizeKept, cannotUndo, planUndo } from './undo.ts';
+import { authorizeKept, cannotUndo, planUndo, whyNotUndo } from './undo.ts';
 
 /** A change of more documents is not read for the name of one that is gone. */
 const MAX_READ_FOR_NAMES = 20;
@@ -115,7 +115,13 @@ export class Changes implements ChangesPort {
       after: this.#shown(item, item.after),
       changed_secrets: changedSecrets(item),
     }));
-    const body = { ...this.#headOf(entry), ...this.#confirmBy(entry), count: entry.items.length, objects };
+    const body = {
+      ...this.#headOf(entry),
+      ...this.#confirmBy(entry),
+      count: entry.items.length,
+      cannot_undo: await whyNotUndo(entry, this.#context),
+      objects,
+    };
     return longAnswer(body, 'objects');
   }
 

@@ -1,4 +1,4 @@
-import { mapInSlices } from '../../../kit/async/slices.ts';
+import { mapInSlices, TimeSlice } from '../../../kit/async/slices.ts';
 import { canonicalJson } from '../../../kit/json.ts';
 import type {
   Expectation,
@@ -68,9 +68,33 @@ export async function planUndo(entry: HistoryEntry, options: UndoOptions): Promi
     const held = holdSecretsOfRevert(plan.writeSet, options.context);
     return { ...plan, writeSet: { ...plan.writeSet, expect: [...(plan.writeSet.expect ?? []), ...held] } };
   }
-  const why =
-    plan.skipped.length > 0 ? 'deleted keys, tokens and links do not come back' : 'its documents are as before';
-  throw cannotUndo(`revision ${entry.revision} leaves nothing to undo: ${why}`);
+  throw cannotUndo(nothingLeft(entry.revision, plan.skipped));
+}
+
+/** Before anybody agrees to it: why an undo of the change would restore nothing now; null: it would. */
+export async function whyNotUndo(entry: HistoryEntry, context: DocumentsContext): Promise<string | null> {
+  const items = entry.items.filter(({ kind }) => !context.catalog.derivedKinds.has(kind));
+  const slice = new TimeSlice(API_LANE);
+  const revoked: RecordKey[] = [];
+  for (const item of items) {
+    const form = documentForm(context.catalog, item.kind);
+    const step = form && { ...form, item, current: currentOf(item, context) };
+    if (step !== null && isRevoked(step)) revoked.push(item);
+    else if (step === null || !isSame(item.before, step.current)) return null;
+    if (slice.isOver) await slice.next();
+  }
+  return nothingLeft(entry.revision, revoked);
+}
+
+const ACCOUNT = 'user_account';
+
+function nothingLeft(revision: number, revoked: readonly RecordKey[]): string {
+  const why = revoked.some(({ kind }) => kind === ACCOUNT)
+    ? 'a deleted account does not come back, because its passkeys are gone. Invite the person again'
+    : revoked.length > 0
+      ? 'deleted keys, tokens and links do not come back. Create new ones'
+      : 'its documents are as before. It was undone already, or changed back';
+  return `revision ${revision} leaves nothing to undo: ${why}`;
 }
 
 /** The same; empty when there is nothing to restore. */

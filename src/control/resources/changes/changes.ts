@@ -65,6 +65,10 @@ const summary = Type.Object({
 });
 const entry = Type.Object({
   ...head,
+  cannot_undo: Type.Union([Type.String(), Type.Null()], {
+    description:
+      'Why there is nothing to undo now: the documents are as before the change, or deleted ones do not come back. Null: there is something.',
+  }),
   objects: Type.Array(
     Type.Object({
       ...object,
