@@ -4,7 +4,6 @@ import type { HeaderList } from '../kit/http/header-values.ts';
 import type { JsonObject } from '../kit/json.ts';
 import type { Ref } from '../kit/schema/annotations.ts';
 import type { FieldProblem } from '../kit/schema/field-problem.ts';
-import type { Upstream } from '../proxy/upstream/upstream.ts';
 
 /**
  * The contract of a kind of backend: one folder and one line in `registry.ts`. API, storage, references, events, documentation,
@@ -40,7 +39,10 @@ export interface Backend<Config extends TObject = TObject> {
   /** Whether two backends of this kind may send to the same service. Absent: only if they are one. */
   maySendToSame?(one: Static<Config>, other: Static<Config>): boolean;
   /** Targets in the order of attempts; the next one only when one cannot be reached. */
-  targets(backend: BackendSnapshot<Static<Config>>, ports: TargetPorts): readonly Target[];
+  targets<Upstream>(
+    backend: BackendSnapshot<Static<Config>>,
+    ports: TargetPorts<Upstream>,
+  ): readonly Target<Upstream>[];
   /** Errors of its unreachable targets. */
   readonly errors?: ErrorRows;
 }
@@ -87,22 +89,22 @@ export interface UpstreamAddress {
   readonly isTls: boolean;
 }
 
-/** Lookups that a kind of backend uses to find its targets. */
-export interface TargetPorts {
+/** Lookups that a kind of backend uses to find its targets. It chooses among upstreams, and sends nothing to them. */
+export interface TargetPorts<Upstream> {
   upstreamFor(address: string, isTls: boolean): Upstream;
   /** Online tunnels with all of these labels, least busy first; an unreachable target when there is none. */
-  tunnelsWith(labels: Readonly<Record<string, string>>): readonly Target[];
+  tunnelsWith(labels: Readonly<Record<string, string>>): readonly Target<Upstream>[];
   /** A number from 0 up to but not including 1. */
   random(): number;
   /** Targets of a backend that this one names. */
-  targetsOf(backend: BackendSnapshot): readonly Target[];
+  targetsOf(backend: BackendSnapshot): readonly Target<Upstream>[];
 }
 
 /** The single tunnel behind an endpoint. No record has this kind, so it has no folder here. */
 export const TUNNEL_BACKEND_KIND = 'tunnel';
 
 /** The destination of one attempt. */
-export type Target =
+export type Target<Upstream> =
   | { readonly kind: 'upstream'; readonly upstream: Upstream; readonly name: string }
   | {
       readonly kind: 'response';

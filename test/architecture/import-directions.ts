@@ -13,7 +13,7 @@ export const IMPORT_DIRECTIONS: Readonly<Record<string, readonly string[]>> = {
   'proxy/pki': ['kit', 'app/settings', 'store', 'store/replica'],
   'proxy/dns': ['kit'],
   'proxy/acme': ['kit', 'proxy/dns', 'store', 'store/replica'],
-  backends: ['kit', 'proxy/upstream'],
+  backends: ['kit'],
   'proxy/lists': ['kit'],
   modules: ['kit', 'backends'],
   'proxy/snapshot': ['kit', 'modules', 'backends', 'store/replica', 'store'],

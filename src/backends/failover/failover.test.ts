@@ -7,9 +7,11 @@ suite('failover backend', () => {
   test('lists the targets of its members in order, and leaves out a member that is gone', () => {
     const members = new Map(['c', 'a'].map((id) => [id, { id } as BackendSnapshot]));
     const backend = { config: { backends: ['a', 'b', 'c'] }, members } as unknown as BackendSnapshot<never>;
-    const ports = { targetsOf: ({ id }: BackendSnapshot) => [{ name: `${id}1` }, { name: `${id}2` }] as Target[] };
+    const ports = {
+      targetsOf: ({ id }: BackendSnapshot) => [{ name: `${id}1` }, { name: `${id}2` }] as Target<object>[],
+    };
     const names = failover
-      .targets(backend, ports as unknown as TargetPorts)
+      .targets(backend, ports as unknown as TargetPorts<object>)
       .map((target) => 'name' in target && target.name);
     assert.deepEqual(names, ['a1', 'a2', 'c1', 'c2']);
   });

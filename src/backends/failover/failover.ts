@@ -4,10 +4,10 @@ import { bodyProblem } from '../../kit/schema/decode-body.ts';
 import { type BackendSnapshot, defineBackend, type Target, type TargetPorts } from '../backend.ts';
 
 /** Members in order; the edge tries the next one only when a member cannot be reached. */
-function failoverTargets(
+function failoverTargets<Upstream>(
   { config, members }: BackendSnapshot<{ readonly backends: readonly string[] }>,
-  ports: TargetPorts,
-): readonly Target[] {
+  ports: TargetPorts<Upstream>,
+): readonly Target<Upstream>[] {
   return config.backends.flatMap((id) => {
     const member = members.get(id);
     return member === undefined ? [] : ports.targetsOf(member);

@@ -11,15 +11,15 @@ interface HttpResponseConfig {
 }
 
 /** The response is the same for every request of a version: built once. */
-const answers = new WeakMap<BackendSnapshot<HttpResponseConfig>, readonly Target[]>();
+const answers = new WeakMap<BackendSnapshot<HttpResponseConfig>, readonly Target<never>[]>();
 
-export function httpResponseTargets(backend: BackendSnapshot<HttpResponseConfig>): readonly Target[] {
+export function httpResponseTargets(backend: BackendSnapshot<HttpResponseConfig>): readonly Target<never>[] {
   const known = answers.get(backend);
   if (known !== undefined) return known;
   const { body, headers, status_code: status } = backend.config;
   const list = Object.entries(headers).flatMap(([name, value]) => [name.toLowerCase(), value]);
   if (body !== '' && !list.includes('content-type')) list.push('content-type', 'text/plain; charset=utf-8');
-  const made: readonly Target[] = [
+  const made: readonly Target<never>[] = [
     { kind: 'response', name: 'http_response', status, headers: list, body: Buffer.from(body) },
   ];
   answers.set(backend, made);

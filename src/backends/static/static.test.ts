@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { upstreamAddressProblem } from '../../kit/net/listen-address.ts';
-import type { Upstream } from '../../proxy/upstream/upstream.ts';
 import type { BackendSnapshot, TargetPorts } from '../backend.ts';
 import { staticBackend } from './static.ts';
 
@@ -53,13 +52,13 @@ suite('static backend', () => {
 
   test('sends to its address, with TLS only where that is enabled', () => {
     const opened: unknown[] = [];
-    const upstream = {} as Upstream;
+    const upstream = {};
     const ports = {
       upstreamFor: (...at: unknown[]) => {
         opened.push(at);
         return upstream;
       },
-    } as unknown as TargetPorts;
+    } as unknown as TargetPorts<object>;
     for (const enabled of [false, true]) {
       const config = { address: 'shop:80', tls: { enabled } };
       const backend = { config } as unknown as BackendSnapshot<never>;

@@ -5,12 +5,12 @@ import { upstreamAddressProblem } from '../../kit/net/listen-address.ts';
 import { bodyProblem } from '../../kit/schema/decode-body.ts';
 import { type BackendSnapshot, defineBackend, type Target, type TargetPorts } from '../backend.ts';
 
-function staticTargets(
+function staticTargets<Upstream>(
   {
     config: { address, tls },
   }: BackendSnapshot<{ readonly address: string; readonly tls: { readonly enabled: boolean } }>,
-  ports: TargetPorts,
-): readonly Target[] {
+  ports: TargetPorts<Upstream>,
+): readonly Target<Upstream>[] {
   return [{ kind: 'upstream', upstream: ports.upstreamFor(address, tls.enabled), name: address }];
 }
 

@@ -6,14 +6,14 @@ import { tunnelGroup } from './tunnel-group.ts';
 suite('tunnel_group backend', () => {
   test('sends to the tunnels that have its labels', () => {
     const labels = { app: 'shop' };
-    const found: readonly Target[] = [];
+    const found: readonly Target<object>[] = [];
     const asked: unknown[] = [];
     const ports = {
       tunnelsWith: (wanted: unknown) => {
         asked.push(wanted);
         return found;
       },
-    } as unknown as TargetPorts;
+    } as unknown as TargetPorts<object>;
     assert.equal(tunnelGroup.targets({ config: { labels } } as unknown as BackendSnapshot<never>, ports), found);
     // The same object: the edge caches a group's members by it.
     assert.equal(asked[0], labels);

@@ -7,8 +7,11 @@ const member = (id: string) => ({ id }) as BackendSnapshot;
 
 function pick(weights: Record<string, number>, random: number, present = Object.keys(weights)): string | undefined {
   const backend = { config: { backends: weights }, members: new Map(present.map((id) => [id, member(id)])) };
-  const ports = { random: () => random, targetsOf: ({ id }: BackendSnapshot) => [{ name: id } as Target] };
-  const [target] = weighted.targets(backend as unknown as BackendSnapshot<never>, ports as unknown as TargetPorts);
+  const ports = { random: () => random, targetsOf: ({ id }: BackendSnapshot) => [{ name: id } as Target<object>] };
+  const [target] = weighted.targets(
+    backend as unknown as BackendSnapshot<never>,
+    ports as unknown as TargetPorts<object>,
+  );
   return target?.kind === 'unreachable' ? undefined : target?.name;
 }
 

@@ -4,10 +4,10 @@ import { bodyProblem } from '../../kit/schema/decode-body.ts';
 import { type BackendSnapshot, defineBackend, type Target, type TargetPorts } from '../backend.ts';
 
 /** One member per request, by its share of the weights. A member that is gone has no share. */
-function weightedTargets(
+function weightedTargets<Upstream>(
   { config, members }: BackendSnapshot<{ readonly backends: Readonly<Record<string, number>> }>,
-  ports: TargetPorts,
-): readonly Target[] {
+  ports: TargetPorts<Upstream>,
+): readonly Target<Upstream>[] {
   const shares = [...members].map(([id, member]): [BackendSnapshot, number] => [member, config.backends[id] ?? 0]);
   let left = ports.random() * shares.reduce((sum, [, weight]) => sum + weight, 0);
   for (const [member, weight] of shares) {

@@ -2,7 +2,7 @@ import type { BackendSnapshot, Target } from '../../backends/backend.ts';
 import type { Clock } from '../../kit/clock.ts';
 import type { EdgeSnapshot } from '../snapshot/edge-snapshot.ts';
 import type { Tracing } from '../tracing/tracing.ts';
-import type { UpstreamFailure } from '../upstream/upstream.ts';
+import type { Upstream, UpstreamFailure } from '../upstream/upstream.ts';
 import type { AdmissionLimit } from './admission.ts';
 import type { ConnectionFacts } from './connections/connection-facts.ts';
 import type { EdgeErrorCode } from './errors.ts';
@@ -42,7 +42,7 @@ export interface EdgeRuntime {
   readonly behind: ((nowMs: number) => Promise<boolean> | null) | null;
   newRequestId(nowMs: number): string;
   findEdge(host: string): EdgeSnapshot | undefined;
-  targetsOf(backend: BackendSnapshot): readonly Target[];
+  targetsOf(backend: BackendSnapshot): readonly Target<Upstream>[];
   /** The client's address: the peer's, or the one reported by trusted proxies. */
   clientAddress(remoteAddress: string, head: RequestHead): string;
   /** The trusted part of the X-Forwarded-For of a trusted proxy, client first; null from any other peer. */

@@ -76,7 +76,7 @@ function tunnelTarget(tunnel: OnlineTunnel): PossibleTarget {
   return { name: tunnel.id, kind: 'tunnel', forwardsTo: tunnel.forwardsTo, ...(node !== undefined && { node }) };
 }
 
-function targetOf(target: Target, reach: ReachView): PossibleTarget {
+function targetOf(target: Target<Upstream>, reach: ReachView): PossibleTarget {
   if (target.kind === 'unreachable') return unreachable(target.reason, target.error);
   if (target.kind === 'response') return { name: target.name, kind: 'response', status: target.status };
   if (reach.isForbidden(target.name)) return unreachable(FORBIDDEN_ADDRESS, UNREACHABLE);

@@ -1,26 +1,28 @@
 import { type BackendSnapshot, type Target, type TargetPorts, TUNNEL_BACKEND_KIND } from '../../../backends/backend.ts';
 import { backendOfRecordKind } from '../../../backends/record-kinds.ts';
 import type { DeadlineTicker } from '../../upstream/deadline-ticker.ts';
-import type { UpstreamLimits } from '../../upstream/upstream.ts';
+import type { Upstream, UpstreamLimits } from '../../upstream/upstream.ts';
 import { AwaitedMembers, awaitedTunnel } from '../tunnels/awaited-tunnel.ts';
 import type { OnlineTunnel, OnlineTunnels } from '../tunnels/online-tunnels.ts';
 import { AGENT_OFFLINE, NO_TUNNEL, NODE_ISOLATED } from '../tunnels/tunnel-failures.ts';
 import { always, TunnelUpstream } from '../tunnels/tunnel-upstream.ts';
 
-interface BackendTargetsOptions extends Pick<TargetPorts, 'upstreamFor' | 'random'> {
+interface BackendTargetsOptions extends Pick<TargetPorts<Upstream>, 'upstreamFor' | 'random'> {
   readonly tunnels: TunnelTargets;
 }
 
 /** The targets of a backend, by its kind. An unknown kind has none: the request is rejected. */
-export function backendTargets(options: BackendTargetsOptions): (backend: BackendSnapshot) => readonly Target[] {
+export function backendTargets(
+  options: BackendTargetsOptions,
+): (backend: BackendSnapshot) => readonly Target<Upstream>[] {
   const { tunnels, random } = options;
-  const ports: TargetPorts = {
+  const ports: TargetPorts<Upstream> = {
     upstreamFor: options.upstreamFor,
     random,
     tunnelsWith: (labels) => tunnels.withLabels(labels, random),
     targetsOf,
   };
-  function targetsOf(backend: BackendSnapshot): readonly Target[] {
+  function targetsOf(backend: BackendSnapshot): readonly Target<Upstream>[] {
     if (backend.kind === TUNNEL_BACKEND_KIND) return tunnelTargets(backend, tunnels);
     return backendOfRecordKind(backend.kind)?.targets(backend as never, ports) ?? [];
   }
@@ -42,7 +44,7 @@ interface Group {
 const MAX_TRIES = 16;
 const AT_THE_END = 1e9;
 const NONE: readonly TunnelTarget[] = [];
-const NONE_ONLINE: readonly Target[] = [{ kind: 'unreachable', reason: 'no_tunnel', error: NO_TUNNEL }];
+const NONE_ONLINE: readonly Target<Upstream>[] = [{ kind: 'unreachable', reason: 'no_tunnel', error: NO_TUNNEL }];
 
 type Labels = Readonly<Record<string, string>>;
 
@@ -77,7 +79,7 @@ export class TunnelTargets {
   }
 
   /** The tunnels with all of these labels, least busy first; ties are broken at random. */
-  withLabels(labels: Labels, random: () => number): readonly Target[] {
+  withLabels(labels: Labels, random: () => number): readonly Target<Upstream>[] {
     const members = this.#membersOf(labels);
     if (members.length === 0) return this.#tunnels.isUnsettled === true ? this.#awaited(labels) : NONE_ONLINE;
     if (members.length === 1) return members;
@@ -100,7 +102,7 @@ export class TunnelTargets {
     return best;
   }
 
-  #awaited(labels: Labels): readonly Target[] {
+  #awaited(labels: Labels): readonly Target<Upstream>[] {
     const upstream = new AwaitedMembers({
       member: () => this.#membersOf(labels)[0]?.upstream ?? null,
       isUnsettled: () => this.#tunnels.isUnsettled === true,
@@ -129,10 +131,10 @@ export class TunnelTargets {
   }
 }
 
-const OFFLINE: readonly Target[] = [{ kind: 'unreachable', reason: 'agent_offline', error: AGENT_OFFLINE }];
-const ISOLATED: readonly Target[] = [{ kind: 'unreachable', reason: 'node_isolated', error: NODE_ISOLATED }];
+const OFFLINE: readonly Target<Upstream>[] = [{ kind: 'unreachable', reason: 'agent_offline', error: AGENT_OFFLINE }];
+const ISOLATED: readonly Target<Upstream>[] = [{ kind: 'unreachable', reason: 'node_isolated', error: NODE_ISOLATED }];
 
-function tunnelTargets(backend: BackendSnapshot, tunnels: TunnelTargets): readonly Target[] {
+function tunnelTargets(backend: BackendSnapshot, tunnels: TunnelTargets): readonly Target<Upstream>[] {
   const target = tunnels.of(backend.config['tunnel_id'] as string);
   if (target !== null) return [target];
   return tunnels.mayServe() ? OFFLINE : ISOLATED;

@@ -5,7 +5,13 @@ import { breakOff } from '../../../kit/net/sockets.ts';
 import { copyOf } from '../../../kit/net/waiting-bytes.ts';
 import type { TrafficResponseHead } from '../../../modules/contract/prepared-module.ts';
 import type { RouteSnapshot } from '../../snapshot/edge-snapshot.ts';
-import type { ResponseHead, UpstreamExchange, UpstreamFailure, UpstreamHandler } from '../../upstream/upstream.ts';
+import type {
+  ResponseHead,
+  Upstream,
+  UpstreamExchange,
+  UpstreamFailure,
+  UpstreamHandler,
+} from '../../upstream/upstream.ts';
 import { CLIENT_LIMIT, isUnsendable, REQUEST_BODY, unsendable } from '../../upstream/upstream-failure.ts';
 import { refuseForClient } from '../answers/answer-or-cut.ts';
 import type { ErrorAnswer } from '../answers/error-page.ts';
@@ -46,7 +52,7 @@ export class Forwarding implements UpstreamHandler, ChangedBodyReader {
   /** The request headers as modules have changed them. */
   readonly #headers: HeaderList;
   readonly #route: RouteSnapshot;
-  #targets: readonly Target[] = [];
+  #targets: readonly Target<Upstream>[] = [];
   #targetAt = 0;
   #upstream: UpstreamExchange | null = null;
   /** Null when no module changes the response. */
@@ -67,7 +73,7 @@ export class Forwarding implements UpstreamHandler, ChangedBodyReader {
     client.writer.sender = this;
   }
 
-  start(targets: readonly Target[]): void {
+  start(targets: readonly Target<Upstream>[]): void {
     this.#targets = targets;
     try {
       this.#tryNext();
@@ -96,7 +102,7 @@ export class Forwarding implements UpstreamHandler, ChangedBodyReader {
   }
 
   #tryNext(): void {
-    const target = this.#targets[this.#targetAt] as Target;
+    const target = this.#targets[this.#targetAt] as Target<Upstream>;
     this.#targetAt += 1;
     switch (target.kind) {
       case 'upstream':
