@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
-import { type Config, variableOf } from '../app/settings/schema.ts';
 import { PosternError } from '../kit/errors.ts';
 import type { JsonObject } from '../kit/json.ts';
 import { writeDurably } from '../kit/process/durable-file.ts';
+import { variableOf } from '../kit/settings/setting.ts';
 import { hashToken } from '../kit/text/secrets.ts';
 import type { Replica } from '../store/replica/replica.ts';
 import type { CompiledResource } from './documents/catalog.ts';
@@ -64,8 +64,15 @@ const ROWS: readonly BootstrapRow[] = [
   },
 ];
 
+interface BootstrapSettings {
+  readonly data_dir: string;
+  readonly identity_host: string | null;
+  readonly api_key: string | null;
+  readonly authtoken: string | null;
+}
+
 interface BootstrapOptions {
-  readonly config: Config;
+  readonly config: BootstrapSettings;
   readonly port: BootstrapPort;
   readonly logger: Logger;
   /** Whether a person reads the output. */

@@ -5,12 +5,12 @@
 export const IMPORT_DIRECTIONS: Readonly<Record<string, readonly string[]>> = {
   kit: [],
   // Modules declare settings in their folders; config reads the rows off the registry.
-  'app/settings': ['kit', 'modules', 'proxy/dns'],
-  'kit/logging': ['kit', 'app/settings'],
+  'app/settings': ['kit', 'modules', 'proxy/dns', 'control/identity', 'proxy/pki'],
+  'kit/logging': ['kit'],
   // One file, for its types: the interface of logins, which the store implements.
   store: ['kit', 'modules'],
   'store/replica': ['kit', 'store'],
-  'proxy/pki': ['kit', 'app/settings', 'store', 'store/replica'],
+  'proxy/pki': ['kit', 'store', 'store/replica'],
   'proxy/dns': ['kit'],
   'proxy/acme': ['kit', 'proxy/dns', 'store', 'store/replica'],
   backends: ['kit'],
@@ -46,7 +46,7 @@ export const IMPORT_DIRECTIONS: Readonly<Record<string, readonly string[]>> = {
   'tunnel/agent': ['kit', 'tunnel/protocol', 'proxy/upstream'],
   'control/events': ['kit', 'store', 'store/replica', 'proxy/telemetry'],
   'control/alerts': ['kit', 'store', 'store/replica'],
-  'control/checks': ['kit', 'proxy/acme', 'app/settings'],
+  'control/checks': ['kit', 'proxy/acme', 'control/identity', 'modules'],
   'control/identity': ['kit', 'store', 'store/replica'],
   'control/resources': [
     'kit',
@@ -82,7 +82,7 @@ export const IMPORT_DIRECTIONS: Readonly<Record<string, readonly string[]>> = {
     'control/api',
     'proxy/telemetry',
   ],
-  'control/bootstrap': ['kit', 'app/settings', 'control/documents', 'control/resources', 'store/replica'],
+  'control/bootstrap': ['kit', 'control/documents', 'control/resources', 'store/replica'],
   client: [],
   'client/publish': ['kit', 'client'],
   'app/cli': [
@@ -99,6 +99,7 @@ export const IMPORT_DIRECTIONS: Readonly<Record<string, readonly string[]>> = {
     'tunnel/agent',
     'tunnel/protocol',
     'proxy/upstream',
+    'control/identity',
   ],
   'app/main': [
     'kit',

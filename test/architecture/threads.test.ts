@@ -28,7 +28,7 @@ const OF_WORKERS = [
   'src/control/documents/long-answer.ts',
   'src/control/documents/kind-of-id.ts',
   'src/proxy/lists/known-lists.ts',
-  'src/app/settings/identity-settings.ts',
+  'src/control/identity/contracts.ts',
   'src/control/identity/own-fetch.ts',
   'src/control/identity/people-records.ts',
 ];

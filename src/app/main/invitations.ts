@@ -16,6 +16,7 @@ import {
 } from '../../kit/net/listen-address.ts';
 import { hashToken } from '../../kit/text/secrets.ts';
 import type { InternalCa } from '../../proxy/pki/internal-ca.ts';
+import { INTERNAL_CERTIFICATE } from '../../proxy/pki/internal-ca-places.ts';
 import { ManagedCertificates } from '../../proxy/pki/managed-certificates.ts';
 import { RecordIndex } from '../../store/replica/record-index.ts';
 import type { Replica } from '../../store/replica/replica.ts';
@@ -23,7 +24,7 @@ import type { StoredRecord } from '../../store/store.ts';
 import type { Invitations } from '../../tunnel/gateway/ports.ts';
 import type { NodeRow } from '../../tunnel/nodes/node.ts';
 import { invitationLine } from '../../tunnel/protocol/invitation-line.ts';
-import { type Config, INTERNAL_CERTIFICATE } from '../settings/schema.ts';
+import type { Config } from '../settings/schema.ts';
 
 interface InviterParts {
   readonly config: Pick<Config, 'tunnel_address' | 'tunnel_names' | 'tunnel_tls_cert' | 'domain'>;

@@ -53,14 +53,3 @@ export const identitySettings = {
     description: 'Time for which an invitation link works.',
   }),
 };
-
-export interface IdentityAddress {
-  /** Without the port. */
-  readonly hostname: string;
-  readonly issuer: string;
-}
-
-/** Null: identity is off. */
-export function identityAddress(host: string | null): IdentityAddress | null {
-  return host === null ? null : { hostname: host.replace(/:\d+$/, ''), issuer: `https://${host}` };
-}

@@ -1,3 +1,4 @@
+import { identityAddress } from '../../control/identity/contracts.ts';
 import { whyUnreadable } from '../../kit/error-text.ts';
 import { isHostOrBelow } from '../../kit/net/host-name.ts';
 import { formatListenAddress, isLoopbackHost, overlapping } from '../../kit/net/listen-address.ts';
@@ -7,20 +8,12 @@ import type { DeclaredSetting } from '../../kit/settings/setting.ts';
 import { didYouMean } from '../../kit/text/near-match.ts';
 import { plainValue } from '../../kit/text/yaml/plain-yaml.ts';
 import { readYaml, yamlProblemText } from '../../kit/text/yaml/read-yaml.ts';
+import { moduleSettings } from '../../modules/declared-settings.ts';
+import { INTERNAL_CERTIFICATE } from '../../proxy/pki/internal-ca-places.ts';
 import { decodeSetting, isUnset } from './decode.ts';
 import { CONFIG_VARIABLE, checkVariables, otelValues } from './environment.ts';
 import { configErrors } from './errors.ts';
-import { identityAddress } from './identity-settings.ts';
-import { moduleSettings } from './module-settings.ts';
-import {
-  type Config,
-  flagOf,
-  INTERNAL_CERTIFICATE,
-  type OwnName,
-  settingNames,
-  settingOf,
-  variableOf,
-} from './schema.ts';
+import { type Config, flagOf, type OwnName, settingNames, settingOf, variableOf } from './schema.ts';
 
 export const DEFAULTS_FILE = 'app/settings/defaults.yaml';
 const CONFIG_FLAG = 'config';

@@ -29,11 +29,11 @@ import {
   text,
   textList,
 } from '../../kit/settings/setting.ts';
+import { moduleSettingRows } from '../../modules/declared-settings.ts';
 import type { ModuleSettings } from '../../modules/module-settings.ts';
 import { acmeSettings } from './acme-settings.ts';
 import { consoleSettings } from './console-settings.ts';
 import { identitySettings } from './identity-settings.ts';
-import { moduleSettingRows } from './module-settings.ts';
 import { nodeSettings, requestSettings, upkeepSettings } from './node-settings.ts';
 import { tracingSettings } from './tracing-settings.ts';
 
@@ -45,9 +45,6 @@ const METRICS_LEVELS = ['route', 'edge', 'process'] as const;
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const;
 
 const AMBIGUOUS_PATHS = ['refuse', 'pass'] as const;
-
-/** `api_tls_cert` with this value requests a certificate of the internal CA. */
-export const INTERNAL_CERTIFICATE = 'internal';
 
 const path = hinted('PATH', text('a path'));
 const pathList = hinted(

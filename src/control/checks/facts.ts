@@ -1,11 +1,26 @@
-import type { Config } from '../../app/settings/schema.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../kit/json.ts';
+import type { ListenAddress, ListenAddresses } from '../../kit/net/listen-address.ts';
+import type { ModuleSettings } from '../../modules/module-settings.ts';
+
+/** The settings of the server that checks judge. */
+export interface CheckedSettings {
+  readonly identity_host: string | null;
+  readonly api_listen: ListenAddress;
+  readonly api_metrics_open: boolean;
+  readonly trusted_proxies: readonly string[];
+  readonly upstream_allow_cidrs: readonly string[];
+  readonly edge_listen: ListenAddresses;
+  readonly edge_http_listen: ListenAddresses;
+  readonly acme: 'off' | 'on';
+  readonly acme_challenges: readonly string[];
+  readonly moduleSettings: ModuleSettings;
+}
 
 /** Everything that checks look at. Objects have the form in which the API shows them, reduced to what is needed. */
 export interface Facts {
   readonly nowMs: number;
   /** For the doctor: settings of this shell, which equal the server's only when both got the same input. */
-  readonly config: Config;
+  readonly config: CheckedSettings;
   /** Why the server cannot store changes; null: it can. */
   readonly storeProblem: { readonly code: string; readonly message: string } | null;
   /** Records that the server cannot read, and treats as absent: the API never wrote them. */

@@ -1,7 +1,7 @@
-import { identityAddress } from '../../app/settings/identity-settings.ts';
 import { isHostOrBelow } from '../../kit/net/host-name.ts';
 import { isLoopbackHost } from '../../kit/net/listen-address.ts';
 import { isPublicName } from '../../proxy/acme/names.ts';
+import { identityAddress } from '../identity/contracts.ts';
 import { hostsOfEdge, validNames, wildcardFor } from './certificates.ts';
 import { type Check, findingMaker } from './check.ts';
 

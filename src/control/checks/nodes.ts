@@ -1,6 +1,6 @@
-import { moduleRisks } from '../../app/settings/module-settings.ts';
-import { type Config, variableOf } from '../../app/settings/schema.ts';
 import { formatListenAddress, isLoopbackHost, type ListenAddress } from '../../kit/net/listen-address.ts';
+import { variableOf } from '../../kit/settings/setting.ts';
+import { moduleRisks } from '../../modules/declared-settings.ts';
 import { type Check, type Finding, findingMaker, findingsOf } from './check.ts';
 import type { CheckedNode, Facts, PeerStatus } from './facts.ts';
 
@@ -82,7 +82,7 @@ function adviceOn(line: string): string {
 export const settings: Check = { name: 'settings', nouns: ['settings'], run: checkSettings };
 
 /** Settings that work but allow more than may be intended. */
-export function checkSettings({ config }: { readonly config: Config }): readonly Finding[] {
+export function checkSettings({ config }: Pick<Facts, 'config'>): readonly Finding[] {
   const found = findingsOf('settings');
   const isPublic = !isLoopbackHost(config.api_listen.host);
   if (isPublic) {

@@ -2,6 +2,17 @@ import type { HeaderList } from '../../kit/http/header-values.ts';
 import type { WholeAnswer, WholeRequest } from '../../kit/http/whole-request.ts';
 import type { JsonObject } from '../../kit/json.ts';
 
+export interface IdentityAddress {
+  /** Without the port. */
+  readonly hostname: string;
+  readonly issuer: string;
+}
+
+/** Null: identity is off. */
+export function identityAddress(host: string | null): IdentityAddress | null {
+  return host === null ? null : { hostname: host.replace(/:\d+$/, ''), issuer: `https://${host}` };
+}
+
 /** A person with an account, as the replica knows it now. */
 export interface Person {
   readonly id: string;

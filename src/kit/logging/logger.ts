@@ -1,6 +1,5 @@
-import { type DestinationStream, type Logger, pino, stdTimeFunctions } from 'pino';
+import { type DestinationStream, type Level, type Logger, pino, stdTimeFunctions } from 'pino';
 import { Counter, type Registry } from 'prom-client';
-import type { Config } from '../../app/settings/schema.ts';
 import { onBug } from '../guarded-listeners.ts';
 import { terminalSafe } from '../text/terminal-text.ts';
 import { standardOutput } from './standard-output.ts';
@@ -54,7 +53,7 @@ export interface ServerLog {
  * name of this node, in every line. `isForTerminal`: whether the given destination ends at a terminal.
  */
 export function createLog(
-  level: Config['log_level'],
+  level: Level,
   given?: DestinationStream,
   node?: string,
   isForTerminal = given === undefined && process.stdout.isTTY,

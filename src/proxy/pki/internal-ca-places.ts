@@ -2,6 +2,9 @@ import { mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { writeDurably } from '../../kit/process/durable-file.ts';
 
+/** A setting of a certificate file with this value requests a certificate of the internal CA. */
+export const INTERNAL_CERTIFICATE = 'internal';
+
 interface InternalCaPlace {
   /** Id of its record in the store. */
   readonly id: string;

@@ -1,5 +1,4 @@
 import type { Logger } from 'pino';
-import type { Config } from '../../app/settings/schema.ts';
 import type { Clock } from '../../kit/clock.ts';
 import { loadPart } from '../../kit/load-part.ts';
 import { addSealedRecord } from '../../store/replica/followed-replica.ts';
@@ -12,7 +11,7 @@ const KIND = 'internal_ca';
 
 /** The CAs of the server, opened when they are first needed: a process without edge, gateway and API certificate needs none. */
 export function internalCaOf(parts: {
-  readonly config: Config;
+  readonly config: { readonly data_dir: string; readonly domain: string };
   readonly store: Store;
   readonly replica: Replica;
   readonly clock: Clock;

@@ -2,7 +2,6 @@ import { readFile, stat } from 'node:fs/promises';
 import { isIP } from 'node:net';
 import { hostname } from 'node:os';
 import { createSecureContext, type SecureContext } from 'node:tls';
-import { type Config, INTERNAL_CERTIFICATE } from '../../app/settings/schema.ts';
 import type { Clock } from '../../kit/clock.ts';
 import { messageOf, whyUnreadable } from '../../kit/error-text.ts';
 import { isHostName, isWildcardHost, type ListenAddress } from '../../kit/net/listen-address.ts';
@@ -10,6 +9,7 @@ import type { Replica } from '../../store/replica/replica.ts';
 import type { Store } from '../../store/store.ts';
 import { pkiErrors } from './errors.ts';
 import type { InternalCa } from './internal-ca.ts';
+import { INTERNAL_CERTIFICATE } from './internal-ca-places.ts';
 import { ManagedContexts, type ManagedRecords } from './managed-certificates.ts';
 
 const LEAF_DAYS = 90;
@@ -52,8 +52,22 @@ interface TlsProvider {
   renew(): Promise<TlsPair | null>;
 }
 
+/** The settings that name certificates, and those that name the listeners that present them. */
+interface TlsSettings {
+  readonly domain: string;
+  readonly api_tls_cert: string | null;
+  readonly api_tls_key: string | null;
+  readonly api_listen: ListenAddress;
+  readonly api_url: string | null;
+  readonly tunnel_tls_cert: string;
+  readonly tunnel_tls_key: string | null;
+  readonly tunnel_listen: ListenAddress;
+  readonly tunnel_address: ListenAddress | null;
+  readonly tunnel_names: readonly string[];
+}
+
 interface TlsSourceOptions {
-  readonly config: Config;
+  readonly config: TlsSettings;
   readonly clock: Clock;
   readonly internalCa: () => Promise<InternalCa>;
   /** Where certificates from ACME servers are found. */
@@ -170,12 +184,12 @@ async function internalProvider(ca: InternalCa, clock: Clock, names: () => Certi
 }
 
 /** Every name that a client may reasonably use for the API. */
-function apiNames({ api_listen, api_url }: Config): readonly string[] {
+function apiNames({ api_listen, api_url }: TlsSettings): readonly string[] {
   return namesAt(api_listen, api_url === null ? [] : [new URL(api_url).hostname.replace(/^\[|\]$/g, '')]);
 }
 
 /** Every name that an agent may reasonably dial. */
-function tunnelNames({ tunnel_listen, tunnel_address, tunnel_names, domain }: Config): readonly string[] {
+function tunnelNames({ tunnel_listen, tunnel_address, tunnel_names, domain }: TlsSettings): readonly string[] {
   return namesAt(tunnel_listen, [domain, ...tunnel_names, ...(tunnel_address === null ? [] : [tunnel_address.host])]);
 }
 

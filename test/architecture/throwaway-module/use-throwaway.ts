@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { after, test } from 'node:test';
 import { readAgentConfig } from '../../../src/app/cli/agent/config/read-agent-config.ts';
 import { loadConfig } from '../../../src/app/settings/load.ts';
-import { moduleRisks } from '../../../src/app/settings/module-settings.ts';
+import { moduleRisks } from '../../../src/modules/declared-settings.ts';
 import { modules } from '../../../src/modules/registry.ts';
 import { decodeModules } from '../../../src/proxy/edge/tunnels/endpoint-publisher.ts';
 import { EdgeWorld } from '../../support/edge-world.ts';

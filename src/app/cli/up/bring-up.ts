@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { peopleText } from '../../../client/publish/people-rules.ts';
 import type { Transport } from '../../../client/transport.ts';
-import { identityAddress } from '../../settings/identity-settings.ts';
+import { identityAddress } from '../../../control/identity/contracts.ts';
 import type { LoadedConfig } from '../../settings/load.ts';
 import { settingOf } from '../../settings/schema.ts';
 import { dialled } from '../doctor/dial.ts';

@@ -1,9 +1,9 @@
 import type { WantedTarget } from '../../../client/publish/wanted-edge.ts';
+import { identityAddress } from '../../../control/identity/contracts.ts';
 import { parseAddress, publicAddressGuard } from '../../../kit/net/cidr.ts';
 import { isLoopbackHost } from '../../../kit/net/listen-address.ts';
 import { shellWord } from '../../../kit/text/terminal-text.ts';
 import { isPublicName } from '../../../proxy/acme/names.ts';
-import { identityAddress } from '../../settings/identity-settings.ts';
 import { checkPorts } from '../doctor/checks/listeners.ts';
 import { dialProblem } from '../doctor/dial.ts';
 import { printable } from '../output/cell-text.ts';

@@ -3,9 +3,9 @@ import type { ManagedCertificate } from '../../../client/generated/managed-certi
 import { Resources } from '../../../client/generated/resources.ts';
 import type { WantedPeople } from '../../../client/publish/wanted-edge.ts';
 import type { Transport } from '../../../client/transport.ts';
+import type { IdentityAddress } from '../../../control/identity/contracts.ts';
 import { shellWord } from '../../../kit/text/terminal-text.ts';
 import { isPublicName } from '../../../proxy/acme/names.ts';
-import type { IdentityAddress } from '../../settings/identity-settings.ts';
 import { printable } from '../output/cell-text.ts';
 
 interface Summary {

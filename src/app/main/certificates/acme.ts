@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
+import { identityAddress } from '../../../control/identity/contracts.ts';
 import type { Clock } from '../../../kit/clock.ts';
 import { createKsuidSource } from '../../../kit/text/ksuid.ts';
 import { Accounts } from '../../../proxy/acme/accounts.ts';
@@ -11,10 +12,10 @@ import { type ResolveName, resolveName } from '../../../proxy/acme/orders/dns-di
 import { ChallengeRecords } from '../../../proxy/dns/challenge-records.ts';
 import { createProviderFetch } from '../../../proxy/dns/provider-api.ts';
 import { type DnsLookup, systemDnsLookup } from '../../../proxy/dns/servers/dns-lookup.ts';
+import { INTERNAL_CERTIFICATE } from '../../../proxy/pki/internal-ca-places.ts';
 import type { Replica } from '../../../store/replica/replica.ts';
 import type { Store } from '../../../store/store.ts';
-import { identityAddress } from '../../settings/identity-settings.ts';
-import { type Config, INTERNAL_CERTIFICATE } from '../../settings/schema.ts';
+import type { Config } from '../../settings/schema.ts';
 import type { OpenedApi } from '../api.ts';
 
 export interface AcmeDependencies {

@@ -1,6 +1,7 @@
 import { createServer as createTcpServer, type Socket } from 'node:net';
 import type { Logger } from 'pino';
 import { Gauge, type Registry } from 'prom-client';
+import { identityAddress } from '../../../control/identity/contracts.ts';
 import { credentialDirectory } from '../../../control/resources/credentials/credentials.ts';
 import type { Clock } from '../../../kit/clock.ts';
 import { ignoreErrors, listenPer } from '../../../kit/guarded-listeners.ts';
@@ -27,7 +28,6 @@ import { HopWebSockets, receiveChannelHops, receiveHops } from '../../../tunnel/
 import type { NodeLinks } from '../../../tunnel/nodes/links/node-links.ts';
 import type { Membership } from '../../../tunnel/nodes/membership/membership.ts';
 import type { NodeNews } from '../../../tunnel/nodes/news/node-news.ts';
-import { identityAddress } from '../../settings/identity-settings.ts';
 import type { Config } from '../../settings/schema.ts';
 import type { MovingAgents } from '../handover/hand-over.ts';
 import { listenOn } from '../sockets/listener.ts';

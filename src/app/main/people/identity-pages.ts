@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Logger } from 'pino';
 import type {
+  IdentityAddress,
   IdentityMail,
   IdentityPage,
   IdentityPeople,
@@ -14,7 +15,6 @@ import { isStoreOutage } from '../../../kit/error-text.ts';
 import { createKsuidSource } from '../../../kit/text/ksuid.ts';
 import { LoginAttempts, widestNetworkOf } from '../../../modules/login/flow/login-attempts.ts';
 import type { Store } from '../../../store/store.ts';
-import type { IdentityAddress } from '../../settings/identity-settings.ts';
 
 export interface IdentityPagesDependencies {
   readonly address: IdentityAddress;

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import type {
+  IdentityAddress,
   IdentityHost,
   IdentityPage,
   IdentitySessions,
@@ -38,7 +39,6 @@ import type { Snapshots } from '../../../proxy/snapshot/snapshots.ts';
 import type { RecordReader } from '../../../store/replica/record-table.ts';
 import type { Replica } from '../../../store/replica/replica.ts';
 import type { Store, StoredRecord } from '../../../store/store.ts';
-import type { IdentityAddress } from '../../settings/identity-settings.ts';
 import type { Config } from '../../settings/schema.ts';
 import { moduleRecords } from '../data-plane/module-runtimes.ts';
 import { createOwnIssuer, peopleIn } from '../data-plane/own-issuer.ts';

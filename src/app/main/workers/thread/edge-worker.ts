@@ -10,6 +10,7 @@ import {
   REQUEST_COMPLETE,
   type TrafficReporter,
 } from '../../../../control/events/traffic-events.ts';
+import { identityAddress } from '../../../../control/identity/contracts.ts';
 import { SliceLane } from '../../../../kit/async/slices.ts';
 import { listenOnce, reporting } from '../../../../kit/guarded-listeners.ts';
 import type { WholeAnswer, WholeRequest } from '../../../../kit/http/whole-request.ts';
@@ -37,7 +38,6 @@ import { OwnAddresses } from '../../../../proxy/upstream/upstream-guard.ts';
 import { createKeyring, purposeSeals } from '../../../../store/keyring.ts';
 import { ReplicaCopy } from '../../../../store/replica/followed-replica.ts';
 import { type Change, revisionOf } from '../../../../store/store.ts';
-import { identityAddress } from '../../../settings/identity-settings.ts';
 import { type AssembledEdge, assembleEdge } from '../../data-plane/assemble-edge.ts';
 import { openDescriptorBudget } from '../../data-plane/descriptors.ts';
 import { createOwnIssuer } from '../../data-plane/own-issuer.ts';

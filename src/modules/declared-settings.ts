@@ -1,7 +1,7 @@
-import type { SettingRisk, SettingRows } from '../../kit/settings/setting.ts';
-import { type ModuleSettings, settingsOf } from '../../modules/module-settings.ts';
-import { modules } from '../../modules/registry.ts';
-import { sharedRuntimes } from '../../modules/reserved-names.ts';
+import type { SettingRisk, SettingRows } from '../kit/settings/setting.ts';
+import { type ModuleSettings, settingsOf } from './module-settings.ts';
+import { modules } from './registry.ts';
+import { sharedRuntimes } from './reserved-names.ts';
 
 /** Everything that declares settings of its own. */
 const owners = modules.flatMap((module, at) => {
