@@ -22,7 +22,6 @@ export const IMPORT_DIRECTIONS: Readonly<Record<string, readonly string[]>> = {
   'proxy/tracing': ['kit'],
   'proxy/edge': [
     'kit',
-    'tunnel/protocol',
     'proxy/upstream',
     'proxy/snapshot',
     'modules',
@@ -31,7 +30,7 @@ export const IMPORT_DIRECTIONS: Readonly<Record<string, readonly string[]>> = {
     'proxy/telemetry',
     'proxy/tracing',
   ],
-  'tunnel/protocol': ['kit'],
+  'tunnel/protocol': ['kit', 'proxy/edge'],
   'tunnel/nodes': [
     'kit',
     'tunnel/protocol',

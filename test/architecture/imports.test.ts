@@ -52,13 +52,19 @@ test('store engines are named in main only', () => {
   );
 });
 
-test('the gateway knows of the edge only the two contracts between them', () => {
+test('the gateway and the protocol of agents know of the edge only the contracts between them', () => {
   const contracts = ['src/proxy/edge/tunnels/online-tunnels.ts', 'src/proxy/edge/tunnels/endpoints.ts'];
+  // They import nothing themselves.
+  const values = ['src/proxy/edge/tunnels/stream-headers.ts', 'src/proxy/edge/tunnels/tunnel-use.ts'];
   const wrong = files
-    .filter((file) => file.path.startsWith('src/tunnel/gateway/'))
+    .filter((file) => /^src\/tunnel\/(gateway|protocol)\//.test(file.path))
     .flatMap((file) => file.imports.filter(({ target }) => target.startsWith('src/proxy/edge/')))
-    .filter(({ target, isTypeOnly }) => !isTypeOnly || !contracts.includes(target));
+    .filter(({ target, isTypeOnly }) => !values.includes(target) && !(isTypeOnly && contracts.includes(target)));
   assert.deepEqual(wrong, []);
+  assert.deepEqual(
+    files.filter(({ path, imports }) => values.includes(path) && imports.length > 0),
+    [],
+  );
 });
 
 test('the api knows no noun by name', () => {

@@ -6,9 +6,9 @@ import type { JsonObject } from '../../kit/json.ts';
 import { splitAddress } from '../../kit/net/host-name.ts';
 import { type Shortage, shortageOf, takes } from '../../kit/net/shared-places.ts';
 import type { AgentLink, OnlineTunnel } from '../../proxy/edge/tunnels/online-tunnels.ts';
+import { TunnelUse } from '../../proxy/edge/tunnels/tunnel-use.ts';
 import type { StoredSession } from '../../store/node-store.ts';
 import type { AgentMessage, Bind, GatewayMessage, Hello } from '../protocol/messages.ts';
-import { TunnelUse } from '../protocol/tunnel-use.ts';
 
 /** Whether names of agents may be served now. Read per request. */
 export interface RightToServe {

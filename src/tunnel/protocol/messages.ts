@@ -31,9 +31,6 @@ const enroll = Type.Object({
   name: text(253),
 });
 
-/** Modules of an ephemeral endpoint by name. The server decodes each by the module's own form. */
-const endpointModules = Type.Record(Type.String(), Type.Unknown());
-
 const bind = Type.Object({
   t: Type.Literal('bind'),
   /** The agent's own number for the tunnel. */
@@ -48,7 +45,8 @@ const bind = Type.Object({
   port: Type.Optional(Type.Integer({ minimum: 1, maximum: 65_535 })),
   metadata: text(4096),
   forwards_to: text(2048),
-  modules: Type.Optional(endpointModules),
+  /** Of an ephemeral endpoint, by name. The server decodes each by the module's own form. */
+  modules: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
 });
 
 const unbind = Type.Object({ t: Type.Literal('unbind'), ref: Type.Integer({ minimum: 0 }) });
@@ -136,7 +134,7 @@ export type Hello = Static<typeof hello>;
 export type Enroll = Static<typeof enroll>;
 export type Enrolled = Static<typeof enrolled>;
 export type Bind = Static<typeof bind>;
-export type EndpointModules = Static<typeof endpointModules>;
+export type { EndpointModules } from '../../proxy/edge/tunnels/endpoints.ts';
 export type Welcome = Static<typeof welcome>;
 export type OtherNode = Static<typeof otherNodes>[number];
 export type Refused = Static<typeof refused>;

@@ -1,21 +1,20 @@
 /** Names and numbers of the protocol between agent and gateway, documented in `docs/reference/tunnel-protocol.md`. */
 
+// What the edge writes on the streams itself.
+export {
+  CLIENT_ADDRESS_HEADER,
+  TUNNEL_ADDRESS_HEADER,
+  TUNNEL_ERROR_HEADER,
+  TUNNEL_HEADER,
+  TUNNEL_STATUS_HEADER,
+} from '../../proxy/edge/tunnels/stream-headers.ts';
+
 export const ALPN = 'postern/1';
 export const PROTOCOL_VERSION = 1;
 
 /** The stream that carries control messages; the gateway opens it first. */
 export const CONTROL_PATH = '/control';
 export const CONTROL_AUTHORITY = 'gateway';
-
-/** On a request: the id of its tunnel. */
-export const TUNNEL_HEADER = 'postern-tunnel';
-/** On a TCP or TLS connection: the client's address, as `ip:port`. */
-export const CLIENT_ADDRESS_HEADER = 'postern-client-address';
-/** On a response of the agent itself: why its local service could not be reached, and its address. */
-export const TUNNEL_ERROR_HEADER = 'postern-tunnel-error';
-export const TUNNEL_ADDRESS_HEADER = 'postern-tunnel-address';
-/** On a 502 to a WebSocket handshake: the 2xx status of the service, which would mean on the stream that it is open. */
-export const TUNNEL_STATUS_HEADER = 'postern-tunnel-status';
 
 /** One line of a control stream, including its end. */
 export const MAX_MESSAGE_BYTES = 65_536;

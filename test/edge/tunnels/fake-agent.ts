@@ -12,7 +12,7 @@ import { MAX_HEAD_FIELDS, sendRequest } from '../../../src/kit/http2/heads.ts';
 import { SHARED_SESSION } from '../../../src/kit/http2/sessions.ts';
 import { cancelStream } from '../../../src/kit/http2/stream-end.ts';
 import type { AgentLink, OnlineTunnel, OnlineTunnels } from '../../../src/proxy/edge/tunnels/online-tunnels.ts';
-import { TunnelUse } from '../../../src/tunnel/protocol/tunnel-use.ts';
+import { TunnelUse } from '../../../src/proxy/edge/tunnels/tunnel-use.ts';
 import type { Cleanup } from '../../support/cleanup.ts';
 
 /** As real agents and gateways have it. */

@@ -1,8 +1,8 @@
 import type { AgentLink, OnlineTunnel } from '../../../src/proxy/edge/tunnels/online-tunnels.ts';
+import { TunnelUse } from '../../../src/proxy/edge/tunnels/tunnel-use.ts';
 import type { HopTracing } from '../../../src/proxy/tracing/request-trace.ts';
 import { HopWebSockets, receiveChannelHops, receiveHops } from '../../../src/tunnel/nodes/hop/receive-hops.ts';
 import type { PeerLink } from '../../../src/tunnel/nodes/links/peer-links.ts';
-import { TunnelUse } from '../../../src/tunnel/protocol/tunnel-use.ts';
 import { FakeAgent, FakeTunnels } from '../../edge/tunnels/fake-agent.ts';
 import type { Cleanup } from '../../support/cleanup.ts';
 import { eventually } from '../../tunnel/support/fault-world.ts';

@@ -1,10 +1,10 @@
 import { hasLabels } from '../../../src/kit/text/labels.ts';
 import type { AgentLink, OnlineTunnel, OnlineTunnels } from '../../../src/proxy/edge/tunnels/online-tunnels.ts';
+import { TunnelUse } from '../../../src/proxy/edge/tunnels/tunnel-use.ts';
 import { followNodes } from '../../../src/tunnel/nodes/directory/followed-nodes.ts';
 import { NodeAnnouncer } from '../../../src/tunnel/nodes/directory/node-announcer.ts';
 import type { Rights } from '../../../src/tunnel/nodes/directory/rights.ts';
 import { AllTunnels, TunnelDirectory } from '../../../src/tunnel/nodes/directory/tunnel-directory.ts';
-import { TunnelUse } from '../../../src/tunnel/protocol/tunnel-use.ts';
 import type { FakeNetwork } from './fake-network.ts';
 
 export interface Refusal {

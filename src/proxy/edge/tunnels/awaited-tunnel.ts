@@ -1,9 +1,9 @@
 import { guarded, type ListenerOwner } from '../../../kit/guarded-listeners.ts';
 import type { Shortage } from '../../../kit/net/shared-places.ts';
-import { TunnelUse } from '../../../tunnel/protocol/tunnel-use.ts';
 import type { Upstream, UpstreamExchange, UpstreamHandler, UpstreamRequest } from '../../upstream/upstream.ts';
 import { failed } from '../../upstream/upstream-failure.ts';
 import type { AgentLink, OnlineTunnel, OnlineTunnels } from './online-tunnels.ts';
+import { TunnelUse } from './tunnel-use.ts';
 
 /**
  * A tunnel that nobody announces while this node is not linked with all others: it has just woken, or a link broke. Its

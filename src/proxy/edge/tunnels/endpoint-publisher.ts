@@ -12,11 +12,10 @@ import type { CheckContext, Module } from '../../../modules/contract/module.ts';
 import { moduleProblems, normalized, sealed } from '../../../modules/module-config.ts';
 import { type ModuleSettings, settingsOf } from '../../../modules/module-settings.ts';
 import { modules as allModules } from '../../../modules/registry.ts';
-import type { EndpointModules } from '../../../tunnel/protocol/messages.ts';
 import type { DetachedRecord } from '../../snapshot/compile-edge.ts';
 import type { EdgeSnapshot } from '../../snapshot/edge-snapshot.ts';
 import type { Snapshots } from '../../snapshot/snapshots.ts';
-import type { EndpointPublisher, NewEndpoint, Publication } from './endpoints.ts';
+import type { EndpointModules, EndpointPublisher, NewEndpoint, Publication } from './endpoints.ts';
 import type { RawConnections, RawEndpoint } from './raw-connections.ts';
 import type { NoPort, TcpPorts } from './tcp-ports.ts';
 

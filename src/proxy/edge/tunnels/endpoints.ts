@@ -1,4 +1,5 @@
-import type { EndpointModules } from '../../../tunnel/protocol/messages.ts';
+/** Modules of an ephemeral endpoint by name, as its agent sends them: each module decodes its own form. */
+export type EndpointModules = Record<string, unknown>;
 
 /** The gateway's view of the part that serves traffic. */
 export interface EndpointPublisher {

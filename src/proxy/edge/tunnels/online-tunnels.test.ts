@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { TunnelUse } from '../../../tunnel/protocol/tunnel-use.ts';
 import { type OnlineTunnel, tunnelFigures } from './online-tunnels.ts';
+import { TunnelUse } from './tunnel-use.ts';
 
 function tunnel(id: string, requests: number, inFlight: number, hopsInFlight = 0): OnlineTunnel {
   const use = Object.assign(new TunnelUse(), {

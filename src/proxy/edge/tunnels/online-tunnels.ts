@@ -1,14 +1,8 @@
 import type { ClientHttp2Stream } from 'node:http2';
 import type { Shortage } from '../../../kit/net/shared-places.ts';
-import type { TunnelUse } from '../../../tunnel/protocol/tunnel-use.ts';
 import type { TunnelFigures } from '../../telemetry/live/installation-tunnels.ts';
 import type { RequestChannel } from '../../upstream/upstream.ts';
-
-/** From the main thread to a worker, on the response of a connection or WebSocket: the node that passes it on. */
-export const TUNNEL_NODE_HEADER = 'postern-tunnel-node';
-
-/** From a node or thread to another one, on a request: the address whose share of the agent's streams it uses. */
-export const VISITOR_HEADER = 'postern-visitor';
+import type { TunnelUse } from './tunnel-use.ts';
 
 /** Tunnels available to traffic: exactly those that are online. */
 export interface OnlineTunnels {

@@ -15,11 +15,11 @@ import type { ArrivedClient } from '../../../kit/net/arriving-clients.ts';
 import { formatListenAddress } from '../../../kit/net/listen-address.ts';
 import { type Shortage, shortageOfCode } from '../../../kit/net/shared-places.ts';
 import { bufferPassed } from '../../../kit/net/waiting-bytes.ts';
-import { CLIENT_ADDRESS_HEADER, TUNNEL_ERROR_HEADER } from '../../../tunnel/protocol/protocol.ts';
 import type { RawConnectionFacts } from '../../telemetry/traffic-facts.ts';
 import { isSessionOver, REASON_OF_SHORTAGE } from '../../upstream/upstream-failure.ts';
 import { awaitedTunnel, RetryWhileSuspended } from './awaited-tunnel.ts';
-import { type AgentLink, type OnlineTunnel, type OnlineTunnels, TUNNEL_NODE_HEADER } from './online-tunnels.ts';
+import type { AgentLink, OnlineTunnel, OnlineTunnels } from './online-tunnels.ts';
+import { CLIENT_ADDRESS_HEADER, TUNNEL_ERROR_HEADER, TUNNEL_NODE_HEADER } from './stream-headers.ts';
 import { knownReason } from './tunnel-failures.ts';
 
 interface RawConnectionOptions {

@@ -3,12 +3,6 @@ import { guarded, reportBug } from '../../../kit/guarded-listeners.ts';
 import { firstValue, type HeaderList, withoutHeader } from '../../../kit/http/header-values.ts';
 import { webSocketAccept } from '../../../kit/http/web-sockets.ts';
 import type { Shortage } from '../../../kit/net/shared-places.ts';
-import {
-  TUNNEL_ADDRESS_HEADER,
-  TUNNEL_ERROR_HEADER,
-  TUNNEL_HEADER,
-  TUNNEL_STATUS_HEADER,
-} from '../../../tunnel/protocol/protocol.ts';
 import { HOP_TRACE_HEADER } from '../../tracing/request-trace.ts';
 import type { DeadlineTicker } from '../../upstream/deadline-ticker.ts';
 import { Http2Exchange, type Http2ExchangeOwner, type Http2ExchangeParts } from '../../upstream/http2-exchange.ts';
@@ -31,7 +25,15 @@ import {
   unsendable,
 } from '../../upstream/upstream-failure.ts';
 import { RetryWhileSuspended } from './awaited-tunnel.ts';
-import { type AgentLink, type OnlineTunnel, TUNNEL_NODE_HEADER, VISITOR_HEADER } from './online-tunnels.ts';
+import type { AgentLink, OnlineTunnel } from './online-tunnels.ts';
+import {
+  TUNNEL_ADDRESS_HEADER,
+  TUNNEL_ERROR_HEADER,
+  TUNNEL_HEADER,
+  TUNNEL_NODE_HEADER,
+  TUNNEL_STATUS_HEADER,
+  VISITOR_HEADER,
+} from './stream-headers.ts';
 import { TriedWays } from './tried-ways.ts';
 import { agentFailure } from './tunnel-failures.ts';
 

@@ -1,7 +1,7 @@
 import { type Shortage, shortageOf, takes } from '../../../kit/net/shared-places.ts';
 import type { AgentLink, OnlineTunnel, OnlineTunnels } from '../../../proxy/edge/tunnels/online-tunnels.ts';
 import { TunnelCircuitBreaker } from '../../../proxy/edge/tunnels/tunnel-circuit-breaker.ts';
-import { TunnelUse } from '../../protocol/tunnel-use.ts';
+import { TunnelUse } from '../../../proxy/edge/tunnels/tunnel-use.ts';
 import type { PeerLinks } from '../links/peer-links.ts';
 import type { AnnouncedEndpoint, AnnouncedTunnel, Announcement, Claim } from './announced.ts';
 import { NONE_RIGHT, type RightClaims } from './rights.ts';

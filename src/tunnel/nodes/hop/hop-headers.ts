@@ -1,7 +1,8 @@
 import type { IncomingHttpHeaders } from 'node:http2';
 import { firstValue, type HeaderList } from '../../../kit/http/header-values.ts';
 import { splitAddress } from '../../../kit/net/host-name.ts';
-import { type AgentLink, VISITOR_HEADER } from '../../../proxy/edge/tunnels/online-tunnels.ts';
+import type { AgentLink } from '../../../proxy/edge/tunnels/online-tunnels.ts';
+import { VISITOR_HEADER } from '../../../proxy/edge/tunnels/stream-headers.ts';
 import { HOP_TRACE_HEADER, withoutHopTrace } from '../../../proxy/tracing/request-trace.ts';
 import { CLIENT_ADDRESS_HEADER } from '../../protocol/protocol.ts';
 import { ChannelViolation } from '../channel/channel-frames.ts';

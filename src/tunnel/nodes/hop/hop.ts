@@ -6,7 +6,8 @@ import { neverIndexed, sendInformational, sendResponse } from '../../../kit/http
 import { readMore, resetStream, type StreamTaker, takeStream } from '../../../kit/http2/stream-end.ts';
 import { shortageOfCode } from '../../../kit/net/shared-places.ts';
 import { bufferPassed } from '../../../kit/net/waiting-bytes.ts';
-import { type AgentLink, type OnlineTunnel, TUNNEL_NODE_HEADER } from '../../../proxy/edge/tunnels/online-tunnels.ts';
+import type { AgentLink, OnlineTunnel } from '../../../proxy/edge/tunnels/online-tunnels.ts';
+import { TUNNEL_NODE_HEADER } from '../../../proxy/edge/tunnels/stream-headers.ts';
 import type { HopTrace } from '../../../proxy/tracing/request-trace.ts';
 import { MAX_INFORMATIONAL } from '../../../proxy/upstream/upstream.ts';
 import { isSessionOver, isUnsendable } from '../../../proxy/upstream/upstream-failure.ts';

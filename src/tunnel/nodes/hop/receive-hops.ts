@@ -1,12 +1,8 @@
 import { until } from '../../../kit/async/waiting.ts';
 import type { HeaderList } from '../../../kit/http/header-values.ts';
 import { CLOSE_WITHIN_MS } from '../../../kit/http/web-sockets.ts';
-import {
-  type AgentLink,
-  type OnlineTunnel,
-  type OnlineTunnels,
-  VISITOR_HEADER,
-} from '../../../proxy/edge/tunnels/online-tunnels.ts';
+import type { AgentLink, OnlineTunnel, OnlineTunnels } from '../../../proxy/edge/tunnels/online-tunnels.ts';
+import { VISITOR_HEADER } from '../../../proxy/edge/tunnels/stream-headers.ts';
 import { TriedWays } from '../../../proxy/edge/tunnels/tried-ways.ts';
 import { HOP_TRACE_HEADER, type HopTracing } from '../../../proxy/tracing/request-trace.ts';
 import { TUNNEL_HEADER } from '../../protocol/protocol.ts';

@@ -3,10 +3,10 @@ import { type Shortage, shortageOf, takes } from '../../../../kit/net/shared-pla
 import type { SharedTally } from '../../../../kit/process/shared-memory.ts';
 import type { AgentLink, OnlineTunnel, OnlineTunnels } from '../../../../proxy/edge/tunnels/online-tunnels.ts';
 import { TunnelCircuitBreaker } from '../../../../proxy/edge/tunnels/tunnel-circuit-breaker.ts';
+import { TunnelUse } from '../../../../proxy/edge/tunnels/tunnel-use.ts';
 import { OutgoingLink } from '../../../../tunnel/nodes/links/outgoing-link.ts';
 import { BETWEEN_THREADS } from '../../../../tunnel/nodes/links/peer-links.ts';
 import { LabelIndex } from '../../../../tunnel/protocol/label-index.ts';
-import { TunnelUse } from '../../../../tunnel/protocol/tunnel-use.ts';
 import type { ToldTunnel } from '../worker-protocol.ts';
 import type { HeldAgents } from './held-agents.ts';
 
