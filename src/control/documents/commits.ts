@@ -45,8 +45,8 @@ export async function commitWithRetries(context: DocumentsContext, attempts: Com
   for (let tries = 0; tries < MAX_ATTEMPTS; tries += 1) {
     const writeSet = attempts.attempt();
     refuseTogether(writeSet, context);
-    refuseMovedSecrets(writeSet, attempts.request, context);
-    const expect = [...(writeSet.expect ?? []), ...holdSecretsOfRevert(writeSet, context)];
+    const held = refuseMovedSecrets(writeSet, attempts.request, context);
+    const expect = [...(writeSet.expect ?? []), ...held, ...holdSecretsOfRevert(writeSet, context)];
     const result = await context.store.commit({ ...writeSet, expect, note });
     if (result.ok) {
       // A change is served before its 2xx response.

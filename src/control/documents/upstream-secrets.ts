@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../kit/json.ts';
 import { type EarlierDocument, earlierDocuments, PENDING_CHANGE } from '../../store/own-records.ts';
 import type { RecordReader } from '../../store/replica/record-table.ts';
-import type { Expectation, RecordPut, StoredRecord, WriteSet } from '../../store/store.ts';
+import type { Expectation, RecordKey, RecordPut, StoredRecord, WriteSet } from '../../store/store.ts';
 import { refuseWithout } from '../resources/errors.ts';
 import { type Principal, READ_SECRETS } from '../resources/operation.ts';
 import { type Catalog, type CompiledModule, ownerIdOf } from './catalog.ts';
@@ -25,34 +25,39 @@ export interface SecretMove {
 /**
  * Decision 4 for secrets whose destination is in other documents: the headers of a route go to the upstreams of its
  * backend. A caller that cannot read them must not give the route another backend, nor a backend another address. A
- * secret that this write itself sets may go anywhere.
+ * secret that this write itself sets may go anywhere. Returns everything that decided where the secrets go: the store has
+ * to expect it, or two writes at the same time, each harmless alone, would move a secret together.
  */
 export function refuseMovedSecrets(
   writeSet: WriteSet,
   { principal, isRestored = false }: SecretMove,
   context: Pick<DocumentsContext, 'catalog'> & { readonly replica: RecordReader },
-): void {
+): readonly Expectation[] {
   const puts = writeSet.puts ?? [];
-  if (puts.length === 0 || canReadSecrets(principal)) return;
+  if (puts.length === 0 || canReadSecrets(principal)) return [];
   const { replica: before, catalog } = context;
   const carriers = carriersOf(catalog);
   const after = overlay(before, writeSet);
-  const [was, willBe] = [new Destinations(before, catalog), new Destinations(after, catalog)];
+  const read = new ReadRecords(before);
+  const was = new Destinations(read.noting(before), catalog);
+  const willBe = new Destinations(read.noting(after), catalog);
   const isMoved = (put: RecordPut): boolean =>
     isBackend(put.kind, catalog) && !isWithin(willBe.of(put.id), was.of(put.id));
   const backends = puts.some(isMoved);
   for (const [ownerKind, { secret, choosing }] of carriers) {
     const kinds = new Set([...secret, ...choosing].map(({ kind }) => kind));
-    const written = puts.flatMap(({ kind, parent }) => (kinds.has(kind) && parent !== null ? [parent] : []));
+    const written = new Set(puts.flatMap(({ kind, parent }) => (kinds.has(kind) && parent !== null ? [parent] : [])));
     for (const module of secret) {
-      const owners = backends ? ownersOf(module, after, written) : new Set(written);
+      const owners = backends ? ownersOf(module, after, written) : written;
       for (const ownerId of owners) {
         const key = module.keyOn(ownerId);
         const record = after.get(key.kind, key.id);
-        const kept = record === undefined ? [] : keptSecrets(module, record, before.get(key.kind, key.id), isRestored);
+        const stored = before.get(key.kind, key.id);
+        if (written.has(ownerId)) read.note(key);
+        const kept = record === undefined ? [] : keptSecrets(module, record, stored, isRestored);
         if (kept.length === 0) continue;
         const [from, to] = [was, willBe].map((each) => each.ofOwner(ownerId, choosing)) as [Places, Places];
-        const isNew = isRestored && !isSameSecret(kept, record, before.get(key.kind, key.id));
+        const isNew = isRestored && !isSameSecret(kept, record, stored);
         if (isWithin(to, isNew ? NOWHERE : from)) continue;
         refuseWithout({
           scope: READ_SECRETS,
@@ -60,6 +65,36 @@ export function refuseMovedSecrets(
         });
       }
     }
+  }
+  return read.asSeen();
+}
+
+/** Notes what is read, with the revisions of one state. */
+class ReadRecords {
+  readonly #state: Pick<RecordReader, 'get'>;
+  readonly #read = new Map<string, Expectation>();
+
+  constructor(state: Pick<RecordReader, 'get'>) {
+    this.#state = state;
+  }
+
+  noting(reader: Pick<RecordReader, 'get'>): Pick<RecordReader, 'get'> {
+    return {
+      get: (kind, id) => {
+        this.note({ kind, id });
+        return reader.get(kind, id);
+      },
+    };
+  }
+
+  note({ kind, id }: RecordKey): void {
+    const key = `${kind} ${id}`;
+    if (this.#read.has(key)) return;
+    this.#read.set(key, { kind, id, revision: this.#state.get(kind, id)?.revision ?? 'absent' });
+  }
+
+  asSeen(): readonly Expectation[] {
+    return [...this.#read.values()];
   }
 }
 
@@ -162,7 +197,7 @@ function isSameSecret(pointers: readonly string[], one: StoredRecord | undefined
 }
 
 /** Everything with secrets in this module: a backend may serve any of them, through others. */
-function ownersOf(module: CompiledModule, reader: RecordReader, written: readonly string[]): ReadonlySet<string> {
+function ownersOf(module: CompiledModule, reader: RecordReader, written: Iterable<string>): ReadonlySet<string> {
   const all = reader.page(module.kind, { beforeId: null, limit: Number.MAX_SAFE_INTEGER });
   return new Set([...written, ...all.flatMap(({ id, secrets }) => (secrets === null ? [] : [ownerIdOf(id)]))]);
 }
@@ -193,7 +228,8 @@ class Destinations {
     if (known !== undefined) return known;
     // Backends in a circle, which the store refuses, end here.
     this.#known.set(backendId, NOWHERE);
-    const kind = this.#catalog.kindOfId(backendId) ?? '';
+    const kind = this.#catalog.kindOfId(backendId);
+    if (kind === null) return NOWHERE;
     const doc = this.#reader.get(kind, backendId)?.doc;
     const next = doc && this.#catalog.compiled.get(kind)?.resource.sendsTo?.(doc as never);
     const places = new Set(next && [...next.places, ...next.ids.flatMap((id) => [...this.of(id)])]);

@@ -143,7 +143,7 @@ export async function planRestore(entry: HistoryEntry, options: UndoOptions): Pr
   const keepAtLeastOne = [...new Set(away.flatMap(({ owner }) => owner.resource.keepAtLeastOne ?? []))];
   const changed: PlacedWriteSet = { puts, deletes };
   if (options.isRevert !== true && options.isWithdrawal !== true)
-    refuseMovedSecrets(changed, { principal: options.principal, isRestored: true }, context);
+    expect.push(...refuseMovedSecrets(changed, { principal: options.principal, isRestored: true }, context));
   const events = await eventsOf([...back, ...away], changed, options);
   return {
     writeSet: { ...changed, expect, touches, keepAtLeastOne, events, endsPeople },
