@@ -96,6 +96,20 @@ for (const engine of ['sqlite', 'postgres'] as const) {
       await refused(world.api('PATCH', `/event_destinations/${to}`, at(THEIRS), { key: token }), 403, 'FORBIDDEN');
     });
 
+    test('a key that may not read the queued events of a destination does not confirm its move', async () => {
+      const to = await destination(OURS);
+      const id = await subscription(to);
+      await ok('POST', `/event_destinations/${to}/pause`);
+      await ok('POST', '/ip_policies', {});
+      await ok('PATCH', `/event_subscriptions/${id}`, { sources: [] });
+      const { revision } = (await waiting([operation('PATCH', `/event_destinations/${to}`, at(THEIRS))])).body;
+      const confirm = `/changes/${revision}/confirm`;
+      const { token } = await keyWith('event_destinations:write', 'changes:write');
+      await refused(world.api('POST', confirm, {}, { key: token }), 403, 'FORBIDDEN');
+      const { token: reader } = await keyWith('event_destinations:write', 'changes:write', 'ip_policies:read');
+      await ok('POST', confirm, {}, reader);
+    });
+
     test('what moves no events goes on meanwhile', async () => {
       const to = await destination(OURS);
       const [id, second] = [await subscription(to), await subscription(to)];

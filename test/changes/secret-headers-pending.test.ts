@@ -10,6 +10,13 @@ const OURS = 'ours.example.com:80';
 const THEIRS = 'theirs.example.com:80';
 const SECRET = { add: { authorization: 'Bearer planted' } };
 
+interface Moved {
+  readonly ours: string;
+  readonly theirs: string;
+  readonly outer: string;
+  readonly path: string;
+}
+
 /** The rows about secret headers of docs/internals/decisions/0051. */
 for (const engine of ['sqlite', 'postgres'] as const) {
   suite(`where a revert sends secret headers on ${engine}`, async () => {
@@ -144,6 +151,43 @@ for (const engine of ['sqlite', 'postgres'] as const) {
       await held(token, 'PUT', `${path}/backend`, { backend_id: group });
       await withdraw(revision);
       assert.equal(await placeOf(path), OURS);
+    });
+
+    const confirmed = async (revision: number, key?: string): Promise<readonly [number, string | undefined]> => {
+      const options = key === undefined ? {} : { key };
+      const { status, body } = await world.api('POST', `/changes/${revision}/confirm`, {}, options);
+      return [status, body.details?.scope];
+    };
+
+    for (const [what, change] of [
+      ['address', (on: Moved) => ['PATCH', `/backends/static/${on.ours}`, { address: THEIRS }]],
+      ['backend', (on: Moved) => ['PUT', `${on.path}/backend`, { backend_id: on.theirs }]],
+      ['member', (on: Moved) => ['PATCH', `/backends/failover/${on.outer}`, { backends: [on.ours, on.theirs] }]],
+    ] as const) {
+      test(`a key without secrets:read does not confirm another ${what} for a secret header`, async () => {
+        const [ours, theirs] = [await backend(OURS), await backend(THEIRS)];
+        const outer = (await ok('POST', '/backends/failover', { backends: [ours] })).body.id;
+        const path = await site(what === 'member' ? outer : ours);
+        const [method, at, body] = change({ ours, theirs, outer, path }) as [string, string, object];
+        const operations = [{ method, path: at, body }];
+        const { revision } = (await ok('POST', '/changesets', { operations, confirm_within: '24h' })).body;
+        assert.deepEqual(await confirmed(revision, token), [403, 'secrets:read']);
+        assert.deepEqual(await confirmed(revision), [200, undefined]);
+      });
+    }
+
+    test('it confirms fewer places, and a change that sets the secret itself', async () => {
+      const [ours, theirs] = [await backend(OURS), await backend(THEIRS)];
+      const both = (await ok('POST', '/backends/weighted', { backends: { [ours]: 1, [theirs]: 1 } })).body.id;
+      const path = await site(both);
+      const fewer = [{ method: 'PUT', path: `${path}/backend`, body: { backend_id: ours } }];
+      const first = await ok('POST', '/changesets', { operations: fewer, confirm_within: '24h' });
+      assert.deepEqual(await confirmed(first.body.revision, token), [200, undefined]);
+      const sent = await wait(token, 'PATCH', path, {
+        request_headers: { add: { authorization: 'mine' } },
+        backend: { backend_id: theirs },
+      });
+      assert.deepEqual(await confirmed(sent, token), [200, undefined]);
     });
   });
 }

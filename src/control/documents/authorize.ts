@@ -79,7 +79,7 @@ export async function authorizeChange(
 }
 
 /** Its resource imports documents. */
-const API_KEY_KIND = 'api_key';
+export const API_KEY_KIND = 'api_key';
 
 /**
  * Before the commit of an operation that may take seconds: rejects a key that was deleted or lost scopes meanwhile. Only the

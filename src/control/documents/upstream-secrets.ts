@@ -20,6 +20,8 @@ export interface SecretMove {
   readonly principal: Principal;
   /** Secrets of the write come from the history: the caller has not sent them. */
   readonly isRestored?: boolean;
+  /** The state that the write is compared with, if it is not the current one. */
+  readonly from?: RecordReader;
 }
 
 /**
@@ -30,15 +32,16 @@ export interface SecretMove {
  */
 export function refuseMovedSecrets(
   writeSet: WriteSet,
-  { principal, isRestored = false }: SecretMove,
+  { principal, isRestored = false, from: earlier }: SecretMove,
   context: Pick<DocumentsContext, 'catalog'> & { readonly replica: RecordReader },
 ): readonly Expectation[] {
   const puts = writeSet.puts ?? [];
   if (puts.length === 0 || canReadSecrets(principal)) return [];
-  const { replica: before, catalog } = context;
+  const { replica, catalog } = context;
+  const before = earlier ?? replica;
   const carriers = carriersOf(catalog);
   const after = overlay(before, writeSet);
-  const read = new ReadRecords(before);
+  const read = new ReadRecords(replica);
   const was = new Destinations(read.noting(before), catalog);
   const willBe = new Destinations(read.noting(after), catalog);
   const isMoved = (put: RecordPut): boolean =>

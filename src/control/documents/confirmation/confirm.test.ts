@@ -19,7 +19,8 @@ function confirm(result: CommitResult, authenticateAgain: () => Promise<void> = 
     operationId: 'op',
     address: null,
   };
-  const done = confirmChange(3, '', request as never, { store, replica: { get: () => KEY } } as never);
+  const confirmation = { revision: 3, message: '', expect: [] };
+  const done = confirmChange(confirmation, request as never, { store, replica: { get: () => KEY } } as never);
   return { commits, done };
 }
 

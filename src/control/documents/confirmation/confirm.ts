@@ -1,6 +1,6 @@
 import type { JsonValue } from '../../../kit/json.ts';
 import { OWNERSHIP_KIND, ownershipId, PENDING_CHANGE, type PendingChange } from '../../../store/own-records.ts';
-import type { HistoryEntry, RecordKey } from '../../../store/store.ts';
+import type { Expectation, HistoryEntry, RecordKey } from '../../../store/store.ts';
 import type { OperationRequest, OperationResult } from '../../resources/operation.ts';
 import { keyExpectation } from '../authorize.ts';
 import { noteOf } from '../commits.ts';
@@ -11,15 +11,21 @@ import type { PlacedPut, PlacedWriteSet } from '../record-puts.ts';
 import { refusalError } from '../refusal-error.ts';
 import { pendingNow } from './pending-change.ts';
 
+interface Confirmation {
+  readonly revision: number;
+  readonly message: string;
+  /** What decided that the caller may make the change. */
+  readonly expect: readonly Expectation[];
+}
+
 /** Keeps a pending change. The store decides whether it is still in time. */
 export async function confirmChange(
-  revision: number,
-  message: string,
+  { revision, message, expect }: Confirmation,
   request: OperationRequest,
   context: DocumentsContext,
 ): Promise<OperationResult> {
   const result = await context.store.commit({
-    expect: await keyExpectation(request, context),
+    expect: [...expect, ...(await keyExpectation(request, context))],
     deletes: [PENDING_CHANGE],
     settles: { revision, as: 'confirmed' },
     note: noteOf(request, message === '' ? `confirmation of revision ${revision}` : message, 'confirm'),
@@ -28,7 +34,7 @@ export async function confirmChange(
   if (result.reason === 'conflict') {
     throw documentErrors.create(
       'ERR_POSTERN_TOO_MANY_CONFLICTS',
-      'the API key was changed in this moment, and nothing was confirmed: send the request again',
+      'the API key, or where secret headers go, was changed in this moment, and nothing was confirmed: send the request again',
     );
   }
   if (result.reason === 'idempotency_used') throw new Error('a confirmation has no idempotency key');

@@ -173,11 +173,12 @@ export class Changes implements ChangesPort {
     // A wait without an entry has nothing to confirm, and ends.
     const isWaiting = pendingNow(this.#context)?.revision === revision;
     const entry = isWaiting ? await this.#history.get(revision) : await this.#require(revision);
-    if (entry !== null) {
-      this.#requireScopes(entry, 'POST', request.principal);
-      await authorizeKept(entry, request.principal, this.#context);
-    }
-    return confirmChange(revision, message, request, this.#context);
+    if (entry === null) return confirmChange({ revision, message, expect: [] }, request, this.#context);
+    this.#requireScopes(entry, 'POST', request.principal);
+    // What it expects must not be older than the change.
+    await this.#context.replica.refresh();
+    const expect = await authorizeKept(entry, request.principal, this.#context);
+    return confirmChange({ revision, message, expect }, request, this.#context);
   }
 
   async #require(revision: number): Promise<HistoryEntry> {

@@ -1,5 +1,6 @@
 import { mapInSlices, TimeSlice } from '../../../kit/async/slices.ts';
 import { canonicalJson } from '../../../kit/json.ts';
+import type { RecordReader } from '../../../store/replica/record-table.ts';
 import type {
   Expectation,
   HistoryDocument,
@@ -11,8 +12,8 @@ import type {
   StoredRecord,
 } from '../../../store/store.ts';
 import type { Principal } from '../../resources/operation.ts';
-import { authorize, authorizeChange, type Change } from '../authorize.ts';
-import { type DocumentForm, documentForm, ownerIdOf } from '../catalog.ts';
+import { API_KEY_KIND, authorize, authorizeChange, type Change } from '../authorize.ts';
+import { type CompiledResource, type DocumentForm, documentForm, ownerIdOf } from '../catalog.ts';
 import { changeEvent } from '../change-events.ts';
 import type { DocumentsContext } from '../documents-context.ts';
 import { documentErrors } from '../errors.ts';
@@ -155,23 +156,65 @@ export async function planRestore(entry: HistoryEntry, options: UndoOptions): Pr
   };
 }
 
-/** Confirming makes the change for good, so it needs the rights of a request that makes it. */
+/**
+ * Throws unless the caller may make the change of the entry, as a request for it: confirming makes it for good, and its
+ * author must not lose what it needs. Returns what a commit has to expect for that.
+ */
 export async function authorizeKept(
-  { items, revision }: HistoryEntry,
+  entry: HistoryEntry,
   principal: Principal,
   context: DocumentsContext,
-): Promise<void> {
+): Promise<readonly Expectation[]> {
+  const { items, revision } = entry;
   const own = items.filter(({ kind }) => !context.catalog.derivedKinds.has(kind));
-  await mapInSlices(API_LANE, own, (item) => {
+  const changeOf = (item: HistoryItem): (Change & { readonly owner: CompiledResource }) | null => {
     const { module, owner } = stepOf(item, revision, context);
-    if (module !== null) return;
+    if (module !== null) return null;
     const { kind, id, before, after } = item;
     // As the store has them: this node may not have received the change yet.
     const [config = null, previous = null] = [after, before].map(
       (document) => document && configOf(owner, { kind, id, revision: 0, ...document }),
     );
-    authorize(owner, { principal, id: before === null ? null : id, config, previous }, context);
+    return { owner, principal, id: before === null ? null : id, config, previous };
+  };
+  for (const item of own) {
+    const change = changeOf(item);
+    if (change?.owner.resource.authorizeChange === undefined || item.before === null || item.after === null) continue;
+    await authorizeChange(change.owner, { ...change, id: item.id }, context);
+  }
+  await mapInSlices(API_LANE, own, (item) => {
+    const change = changeOf(item);
+    if (change !== null) authorize(change.owner, change, context);
   });
+  if (hasMade(entry, principal, context)) return [];
+  const puts = own.flatMap(({ kind, id, after }) => after && { kind, id, ...after, uniqueKeys: [], references: [] });
+  return refuseMovedSecrets(
+    { puts: puts.filter((put) => put !== null) },
+    { principal, from: beforeEntry(own, context.replica) },
+    context,
+  );
+}
+
+/** With the rights that it has: then it has shown that it may, and may have sent a secret again that is as before. */
+function hasMade({ note, revision }: HistoryEntry, { apiKeyId }: Principal, { replica }: DocumentsContext): boolean {
+  const { author } = note;
+  const key = replica.get(API_KEY_KIND, apiKeyId);
+  return author['kind'] === API_KEY_KIND && author['id'] === apiKeyId && key !== undefined && key.revision <= revision;
+}
+
+/** As if the change had not been made. */
+function beforeEntry(items: readonly HistoryItem[], replica: RecordReader): RecordReader {
+  const earlier = new Map(items.map(({ kind, id, before }) => [`${kind} ${id}`, before]));
+  return {
+    get: (kind, id) => {
+      const before = earlier.get(`${kind} ${id}`);
+      return before === undefined
+        ? replica.get(kind, id)
+        : (before && { kind, id, revision: 0, ...before }) || undefined;
+    },
+    page: (kind, query) => replica.page(kind, query),
+    pageOfParent: (kind, parent, query) => replica.pageOfParent(kind, parent, query),
+  };
 }
 
 /** Whatever the entry did with it: a secret that does not exist now was revoked. */
