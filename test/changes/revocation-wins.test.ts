@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, suite, test } from 'node:test';
+import { type Issued, issue } from '../edge/tls/test-authority.ts';
 import { until } from '../support/cluster.ts';
 import { freshDatabase, startPostgres } from '../support/postgres.ts';
 import { firstOf } from '../support/share-of-cases.ts';
+import { crl } from '../support/test-crl.ts';
 import { type ApiAnswer, TestWorld } from '../support/test-world.ts';
 
 const postgres = await startPostgres();
@@ -16,7 +18,9 @@ for (const engine of ['sqlite', 'postgres'] as const) {
     const databaseUrl = engine === 'postgres' ? (await freshDatabase(postgres)).url : undefined;
     let aheadMs = 0;
     const clock = { nowMs: () => Date.now() + aheadMs };
-    const world = await TestWorld.open({ after }, { clock, ...(databaseUrl !== undefined && { databaseUrl }) });
+    const env = { POSTERN_IDENTITY_HOST: 'id.example.com' };
+    const options = { clock, env, ...(databaseUrl !== undefined && { databaseUrl }) };
+    const world = await TestWorld.open({ after }, options);
     const ok = async (method: string, path: string, body?: object): Promise<ApiAnswer> => {
       const answer = await world.api(method, path, body);
       assert.ok(answer.status < 300, `${method} ${path}: ${answer.text}`);
@@ -150,6 +154,52 @@ for (const engine of ['sqlite', 'postgres'] as const) {
       await isOver();
       assert.deepEqual((await ok('GET', `/api_keys/${id}`)).body.scopes, less.scopes);
     });
+
+    if (engine === 'sqlite') {
+      test('of the groups of a person, but not together with another name or address', async () => {
+        const body = { email: 'ana@example.com', groups: ['a', 'b'] };
+        const path = `/user_accounts/${await created('/user_accounts', body)}`;
+        await waiting(operation('PATCH', path, { name: 'held' }));
+        for (const beside of [{ name: 'Boss' }, { email: 'other@example.com' }]) {
+          const { status } = await world.api('PATCH', path, { groups: ['a'], ...beside });
+          assert.equal(status, 409, JSON.stringify(beside));
+        }
+        await ok('PATCH', path, { groups: ['a'], description: 'left the team' });
+        await isOver();
+      });
+
+      test('of client certificates: only by lists that revoke all that was revoked, or by a stricter mode', async () => {
+        const authority = await issue({ commonName: 'Staff CA', isCa: true });
+        const leaf = (commonName: string): Promise<Issued> => issue({ commonName, issuer: authority });
+        const [one, two] = [await leaf('one'), await leaf('two')];
+        const list = async (number: number, fromMs: number, ...revoked: Issued[]): Promise<string> =>
+          (await crl({ issuer: authority, number, fromMs, revoked })).pem;
+        const present = await list(2, -3_600_000, one);
+        const path = `/certificate_authorities/${await created('/certificate_authorities', {
+          ca_pem: authority.certificatePem,
+          crl_mode: 'soft',
+          crl_pem: present,
+        })}`;
+        await waiting(operation('PATCH', path, { description: 'held' }));
+        const further = await list(3, -60_000, one, two);
+        const fewer = await list(4, -30_000, two);
+        for (const [what, body] of Object.entries({
+          'an older list': { crl_pem: await list(1, -7_200_000, one, two) },
+          'a list without an earlier certificate': { crl_pem: fewer },
+          'the same list, and a newer one with fewer': { crl_pem: `${present}${fewer}` },
+          'no list': { crl_pem: '', crl_mode: 'off' },
+          'a further list, and a weaker mode': { crl_pem: further, crl_mode: 'off' },
+          'a further list, and another URL': { crl_pem: further, crl_url: 'https://crl.example.com/' },
+        })) {
+          assert.equal((await world.api('PATCH', path, body)).status, 409, what);
+        }
+        await ok('PATCH', path, { crl_pem: further });
+        await isOver();
+        await waiting(operation('PATCH', path, { description: 'held again' }));
+        await ok('PATCH', path, { crl_mode: 'hard' });
+        await isOver();
+      });
+    }
 
     test('but a repeated widening stays a trial', async () => {
       const id = await created('/api_keys', { scopes: ['edges:read'] });

@@ -23,6 +23,8 @@ interface Row {
   readonly path: string;
   readonly fields: (needed: Needed) => object;
   readonly less: object | null;
+  /** Less than `less`, which a change that waits has done already. Default: the same. */
+  readonly lesser?: object;
   readonly more: object;
   /** What is made below it. */
   readonly below?: (id: string) => readonly [string, object];
@@ -69,6 +71,7 @@ const ROWS: readonly Row[] = [
     path: '/oidc_clients',
     fields: () => ({ name: 'Wiki', redirect_uris: ['https://wiki.example.com/cb'], allow_groups: ['a', 'b'] }),
     less: { allow_groups: ['a'] },
+    lesser: { allow_groups: [] },
     more: { redirect_uris: ['https://evil.example.com/cb'] },
   },
   {
@@ -111,7 +114,8 @@ for (const engine of ['sqlite', 'postgres'] as const) {
       route: (await ok('POST', `/edges/https/${edge}/routes`, route)).body.id,
     };
 
-    for (const { path, fields, less, more, below, scopes = [] } of ROWS) {
+    for (const { path, fields, less, lesser = less, more, below, scopes = [] } of ROWS) {
+      const isBeside = less !== null && Object.keys(more).every((name) => !Object.hasOwn(less, name));
       const scope = `${path.slice(1)}:write`;
       const { token: key } = (await ok('POST', '/api_keys', { scopes: [scope, ...scopes] })).body;
       const asks = async (method: string, at: string, body?: object): Promise<string> => {
@@ -141,6 +145,7 @@ for (const engine of ['sqlite', 'postgres'] as const) {
         const at = await made();
         await waits('PATCH', at, less ?? { description: 'waits' });
         assert.equal(await asks('PATCH', at, more), HELD);
+        if (isBeside) assert.equal(await asks('PATCH', at, { ...more, ...lesser }), HELD, 'less and more');
         if (less !== null) assert.equal(await asks('PATCH', at, less), 'allowed');
         assert.equal(await asks('DELETE', at), 'allowed');
         await settled();
@@ -150,6 +155,7 @@ for (const engine of ['sqlite', 'postgres'] as const) {
       test(`${path}: its creation that waits holds off more and all below it, and never less`, async () => {
         const at = await created();
         assert.equal(await asks('PATCH', at, more), HELD);
+        if (isBeside) assert.equal(await asks('PATCH', at, { ...more, ...less }), HELD, 'less and more');
         if (below !== undefined) assert.equal(await asks('POST', ...below(at.slice(path.length + 1))), HELD);
         if (less !== null) assert.equal(await asks('PATCH', at, less), 'allowed');
         await settled();

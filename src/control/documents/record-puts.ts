@@ -1,7 +1,7 @@
 import { canonicalJson, type JsonObject } from '../../kit/json.ts';
 import { valueWhenAbsent } from '../../kit/schema/schema-facts.ts';
 import type { RecordDelete, RecordKey, RecordPut, StoredRecord, WriteSet } from '../../store/store.ts';
-import type { ClaimedKey } from '../resources/resource.ts';
+import { type ClaimedKey, describedFields } from '../resources/resource.ts';
 import type { Catalog, CompiledModule, CompiledResource } from './catalog.ts';
 import type { DocumentsContext } from './documents-context.ts';
 import { type PlacedReference, referencesIn } from './reference-fields.ts';
@@ -49,8 +49,18 @@ export function resourcePut(compiled: CompiledResource, parts: ResourceParts, ca
     references: referencesIn(parts.config, compiled.referenceFields, catalog.kindOfId, ''),
     ...(resource.isAcyclic === true && { isAcyclic: true }),
     ...(resource.isArming?.(config, previous) === true && { armedAsOf: parts.asOf }),
-    ...(parts.previous !== null && resource.isRevocation?.(config, previous) === true && { isRevocation: true }),
+    ...(parts.previous !== null && isNarrowing(compiled, parts.config, parts.previous) && { isRevocation: true }),
   };
+}
+
+/** Whether the change takes rights away, and does nothing else that counts: a pending change holds off the rest. */
+function isNarrowing({ resource }: CompiledResource, config: JsonObject, previous: JsonObject): boolean {
+  const { narrowable = [] } = resource;
+  const others = Object.entries(config).filter(([name]) => !narrowable.includes(name) && !(name in describedFields));
+  return (
+    isUnchanged(Object.fromEntries(others), previous) &&
+    resource.isRevocation?.(config as never, previous as never) === true
+  );
 }
 
 export function deletionOf(

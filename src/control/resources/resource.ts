@@ -127,8 +127,13 @@ export interface ConfigurationResource<Config extends TObject = TObject, in Port
   sendsTo?(config: Static<Config>): { readonly ids: readonly string[]; readonly places: readonly string[] };
   /** What else ends with the change, in its transaction: also when an undo makes it. `config` is null on delete. */
   ends?(config: Static<Config> | null, previous: Static<Config>, about: Ending): Pick<Beside, 'deletes' | 'endsPeople'>;
-  /** Whether the change only takes rights away; `config` is null on delete. A pending change does not hold it off. */
+  /**
+   * Whether the change only takes rights away; `config` is null on delete. A pending change does not hold it off. Asked only
+   * if all other fields than `narrowable`, description and metadata stay as they are.
+   */
   isRevocation?(config: Static<Config> | null, previous: Static<Config>): boolean;
+  /** Fields whose change can take rights away. */
+  readonly narrowable?: readonly string[];
   /** Schema of the fields whose form `render` changes. */
   readonly rendered?: TProperties;
   /** Final adjustment of the read form. */

@@ -11,7 +11,7 @@ export interface RevocationList extends ListScope {
   readonly number: bigint | null;
   /** A delta list has only the changes since another list. */
   readonly isDelta: boolean;
-  readonly serials: Pick<SerialTable, 'has' | 'count'>;
+  readonly serials: Pick<SerialTable, 'has' | 'count' | 'isWithin'>;
   readonly signature: ListSignature;
   /** All of it, and the SHA-256 of that. */
   readonly der: Buffer;
@@ -104,6 +104,16 @@ export class SerialTable {
       bytes[known + 1] === length &&
       bytes.compare(bytes, known + 2, known + 2 + length, offset + 2, offset + 2 + length) === 0
     );
+  }
+
+  /** Whether the other one has all of these. */
+  isWithin(other: Pick<SerialTable, 'has'>): boolean {
+    for (const offset of this.#slots) {
+      if (offset === EMPTY) continue;
+      const from = offset + 2;
+      if (!other.has(this.#bytes.subarray(from, from + (this.#bytes[offset + 1] as number)))) return false;
+    }
+    return true;
   }
 
   /** `serial` is the contents of a certificate's INTEGER, which DER encodes in one way only. */

@@ -66,6 +66,7 @@ export const apiKeys = defineResource({
           message: `this API key lacks the scope "${beyond}", so it cannot create, change or delete a key with that scope: use a key that has it`,
         };
   },
+  narrowable: ['scopes'],
   isRevocation: (config, previous) =>
     config === null ||
     (config.scopes.every((scope) => coversScope(previous.scopes, scope)) &&

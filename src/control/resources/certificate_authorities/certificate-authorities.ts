@@ -1,10 +1,11 @@
 import { X509Certificate } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import Type from 'typebox';
 import type { JsonObject } from '../../../kit/json.ts';
 import { fieldsOf, ListProblem } from '../../../kit/pki/certificate-extensions.ts';
 import { certificatesIn, describeCertificate } from '../../../kit/pki/describe-certificate.ts';
 import { listsInPem } from '../../../kit/pki/read-revocation-lists.ts';
-import { isSupported, type RevocationList } from '../../../kit/pki/revocation-list.ts';
+import { isNewer, isSupported, type RevocationList } from '../../../kit/pki/revocation-list.ts';
 import { bodyProblem } from '../../../kit/schema/decode-body.ts';
 import type { FieldProblem } from '../../../kit/schema/field-problem.ts';
 import {
@@ -202,22 +203,60 @@ export const certificateAuthorities = defineResource({
     }),
   },
   example: { description: 'staff laptops', ca_pem: '-----BEGIN CERTIFICATE-----\n…\n-----END CERTIFICATE-----\n' },
+  narrowable: ['crl_mode', 'crl_pem'],
   isRevocation: (config, previous) => config !== null && isStricter(config, previous),
   onCreate: (config) => describeAuthority(config.ca_pem),
 });
 
-interface RevocationFields {
-  readonly crl_mode: (typeof CRL_MODES)[number];
-  readonly crl_pem: string;
-  readonly crl_url: string;
+/** More revoked certificates, or a stricter use of the lists: the way to revoke a client certificate. */
+function isStricter(config: CrlConfig, previous: CrlConfig): boolean {
+  const strictness = ({ crl_mode: mode }: CrlConfig): number => CRL_MODES.indexOf(mode);
+  const by = strictness(config) - strictness(previous);
+  if (config.crl_pem === previous.crl_pem) return by > 0;
+  // Without a list, "hard" rejects everybody.
+  const isFirst = previous.crl_pem === '' && previous.crl_mode === 'hard';
+  return by >= 0 && !isFirst && revokesMore(config, previous);
 }
 
-/** Another list, or a stricter use of it: the way to revoke a client certificate. */
-function isStricter(config: RevocationFields, previous: RevocationFields): boolean {
-  const strictness = ({ crl_mode: mode }: RevocationFields): number => ['off', 'soft', 'hard'].indexOf(mode);
-  const isOtherList = config.crl_pem !== '' && config.crl_pem !== previous.crl_pem;
-  const by = strictness(config) - strictness(previous);
-  return config.crl_url === previous.crl_url && by >= 0 && (isOtherList || by > 0);
+function revokesMore({ crl_pem: pem, ca_pem: authority }: CrlConfig, { crl_pem: previous }: CrlConfig): boolean {
+  try {
+    const [lists, before] = [pem, previous].map((text) => (text === '' ? [] : listsInPem(text)));
+    return isFurther(lists ?? [], before ?? [], new X509Certificate(authority));
+  } catch (error) {
+    if (error instanceof ListProblem) return false;
+    throw error;
+  }
+}
+
+/**
+ * Whether every certificate that the earlier lists revoke stays revoked. The signatures of this authority's own lists have
+ * been checked. A list of an intermediate may have any, and would be ignored: it does not replace an earlier one.
+ */
+function isFurther(
+  lists: readonly RevocationList[],
+  earlier: readonly RevocationList[],
+  authority: X509Certificate,
+): boolean {
+  const isIn = (some: readonly RevocationList[], { digest }: RevocationList): boolean =>
+    some.some((each) => each.digest === digest);
+  const added = lists.filter((list) => !isIn(earlier, list));
+  const isKept = added.every((list) =>
+    earlier.every((other) => !list.issuer.equals(other.issuer) || revokesAllOf(list, other)),
+  );
+  const isReplaced = (list: RevocationList): boolean =>
+    hasIssuerName(list, authority) &&
+    added.some((other) => hasIssuerName(other, authority) && isNewer(other, list) && revokesAllOf(other, list));
+  return added.length > 0 && isKept && earlier.every((list) => isIn(lists, list) || isReplaced(list));
+}
+
+/** Of the same certificates, as far as both are complete. */
+function revokesAllOf(list: RevocationList, other: RevocationList): boolean {
+  return (
+    list.isDelta === other.isDelta &&
+    list.covers === other.covers &&
+    isDeepStrictEqual(list.distributionPoints, other.distributionPoints) &&
+    other.serials.isWithin(list.serials)
+  );
 }
 
 function describeAuthority(pem: string): Creation | { problems: ReturnType<typeof bodyProblem>[] } {

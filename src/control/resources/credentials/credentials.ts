@@ -50,7 +50,7 @@ function isNarrowerAcl(acl: readonly string[], previous: readonly string[]): boo
     const before = rulesOf(previous, kind);
     return before.length === 0 || (allowed.length > 0 && allowed.every((rule) => before.includes(rule)));
   };
-  return KINDS.every(isWithin) && [...acl].sort().join('\n') !== [...previous].sort().join('\n');
+  return KINDS.every(isWithin) && new Set(acl).symmetricDifference(new Set(previous)).size > 0;
 }
 
 function rulesOf(acl: readonly string[], kind: string): readonly string[] {
@@ -95,6 +95,7 @@ export const credentials = defineResource({
     const problem = config.acl.map(aclRuleProblem).find((each) => each !== null);
     return problem === undefined ? [] : [bodyProblem('acl', problem)];
   },
+  narrowable: ['acl'],
   isRevocation: (config, previous) => config === null || isNarrowerAcl(config.acl, previous.acl),
   onCreate: (_config, ports) => {
     const token = ports.newToken(CREDENTIAL_PREFIX);

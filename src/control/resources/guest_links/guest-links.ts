@@ -165,6 +165,7 @@ export const guestLinks = defineResource({
     ...problemAt('expires_at', timeProblem(link.expires_at)),
     ...problemAt('host', link.host === '' ? null : hostNameProblem(link.host, 'refused')),
   ],
+  narrowable: ['expires_at', 'max_browsers'],
   isRevocation: (link, previous) => link === null || isLess(link, previous),
   onCreate: create,
   onChange: (link, previous, _settings, nowMs) => changed(link, previous, nowMs),

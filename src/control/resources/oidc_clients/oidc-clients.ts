@@ -86,15 +86,15 @@ export const oidcClients = defineResource({
   },
   example: { name: 'Wiki', redirect_uris: ['https://wiki.example.com/callback'], allow_groups: [EVERYBODY] },
   check: (client) => [
+    ...repeatedProblems('allow_groups', client.allow_groups),
     ...uriProblems('redirect_uris', client.redirect_uris),
     ...uriProblems('post_logout_redirect_uris', client.post_logout_redirect_uris),
     ...(client.backchannel_logout_uri === ''
       ? []
       : uriProblems('backchannel_logout_uri', [client.backchannel_logout_uri])),
   ],
-  isRevocation: (client, previous) =>
-    client === null ||
-    (isSubset(client.allow_groups, previous.allow_groups) && client.allow_groups.length < previous.allow_groups.length),
+  narrowable: ['allow_groups'],
+  isRevocation: (client, previous) => client === null || admitsFewer(client.allow_groups, previous.allow_groups),
   onCreate: (client, ports) => {
     const derived = { client_id: ports.id };
     if (client.public) return { derived, shownOnce: { client_secret: null } };
@@ -105,11 +105,17 @@ export const oidcClients = defineResource({
 
 function uriProblems(field: string, uris: readonly string[]): readonly FieldProblem[] {
   const wrong = uris.map(clientUriProblem).find((problem) => problem !== null);
-  if (wrong !== undefined) return [bodyProblem(field, wrong)];
-  const repeated = uris.find((uri, at) => uris.indexOf(uri) !== at);
+  return wrong === undefined ? repeatedProblems(field, uris) : [bodyProblem(field, wrong)];
+}
+
+function repeatedProblems(field: string, values: readonly string[]): readonly FieldProblem[] {
+  const repeated = values.find((value, at) => values.indexOf(value) !== at);
   return repeated === undefined ? [] : [bodyProblem(field, `lists "${repeated}" twice: list each one once`)];
 }
 
-function isSubset(some: readonly string[], all: readonly string[]): boolean {
-  return some.every((each) => all.includes(each));
+function admitsFewer(groups: readonly string[], previous: readonly string[]): boolean {
+  if (groups.includes(EVERYBODY)) return false;
+  if (previous.includes(EVERYBODY)) return true;
+  const [now, before] = [new Set(groups), new Set(previous)];
+  return now.isSubsetOf(before) && now.size < before.size;
 }

@@ -67,6 +67,7 @@ export const serviceAccountTokens = defineResource({
     isAbsent(expiresAt) || parseRfc3339(expiresAt) !== null
       ? []
       : [bodyProblem('expires_at', 'must be a time such as "2027-01-31T00:00:00Z" (RFC 3339)')],
+  narrowable: ['expires_at'],
   isRevocation: (config, previous) =>
     config === null || Date.parse(config.expires_at) < Date.parse(previous.expires_at),
   onCreate: ({ expires_at: expiresAt }, ports) => {

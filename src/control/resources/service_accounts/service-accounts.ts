@@ -25,6 +25,7 @@ export const serviceAccounts = defineResource({
         'Whether its tokens are accepted. False rejects them on every route and ends open streams within a second. Default: true.',
     }),
   }),
+  narrowable: ['active'],
   isRevocation: (config, previous) => config === null || (previous.active && !config.active),
   example: { name: 'nightly backup', description: 'copies the wiki' },
 });

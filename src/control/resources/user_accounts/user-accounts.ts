@@ -160,6 +160,7 @@ export const userAccounts = defineResource({
   example: { email: 'ana@example.com', name: 'Ana Ortega', groups: ['ops'] },
   check: ({ email, name, groups }) => [...emailProblems(email), ...nameProblems(name), ...groupProblems(groups)],
   authorize: (principal, next, previous, { id, settings }) => beyondCaller(principal, [next, previous], id, settings),
+  narrowable: ['groups', 'active'],
   isRevocation: (next, previous) => next === null || isLess(next, previous),
   ends: (next, previous, { id, reader, settings }) => {
     const { identity } = settings;
@@ -219,11 +220,9 @@ function groupProblems(groups: readonly string[]): readonly FieldProblem[] {
   return repeated === undefined ? [] : [bodyProblem('groups', `lists "${repeated}" twice: list each group once`)];
 }
 
-/** Whether it only takes rights away. Another address may give some. */
+/** Whether it only takes rights away. */
 function isLess(account: UserAccountConfig, previous: UserAccountConfig): boolean {
-  const isOnlyLess =
-    account.email === previous.email &&
-    (previous.active || !account.active) &&
-    account.groups.every((group) => previous.groups.includes(group));
-  return isOnlyLess && (account.active !== previous.active || account.groups.length < previous.groups.length);
+  const [groups, before] = [new Set(account.groups), new Set(previous.groups)];
+  const isOnlyLess = (previous.active || !account.active) && groups.isSubsetOf(before);
+  return isOnlyLess && (account.active !== previous.active || groups.size < before.size);
 }
