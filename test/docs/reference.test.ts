@@ -31,7 +31,7 @@ suite('docs/reference/log-fields.md', () => {
   });
 
   test('names the events of an agent and their fields', () => {
-    const text = ['output/plain-lines.ts', 'docker/docker-tunnels.ts']
+    const text = ['plain-lines.ts', 'docker/docker-tunnels.ts']
       .map((path) => read(`src/app/cli/agent/${path}`))
       .join('\n');
     const written = keysOfObjects(text, /(?:fields(?: =|:) (?:withoutNulls\()?|, )(?=\{ ?\n? *event: ')/g);

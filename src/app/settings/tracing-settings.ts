@@ -84,7 +84,7 @@ const protocol: SettingKind<(typeof PROTOCOLS)[number]> = {
       : null,
 };
 
-/** Settings of OpenTelemetry traces. `otel-variables.ts` reads those of the specification. */
+/** Settings of OpenTelemetry traces. `environment.ts` reads those of the specification. */
 export const tracingSettings = {
   otel_endpoint: optional(httpUrl, {
     description:

@@ -8,8 +8,8 @@ import type { EventType, OperationRequest, OperationResult, Principal } from './
 import type { Beside } from './resource.ts';
 
 /**
- * Ports that several resources use: each picks those that it needs. A port with one user stands in its folder, or in
- * `documents-ports.ts` if src/control/documents implements or reads it. A resource also names the parts of `documents`
+ * Ports that several resources use: each picks those that it needs. A port with one user stands in its folder, or
+ * here if src/control/documents implements or reads it. A resource also names the parts of `documents`
  * (DocumentsPort) and `store` (Store) that it uses.
  */
 export interface SharedPorts {
@@ -22,7 +22,7 @@ export interface SharedPorts {
   readonly uri: (path: string) => string;
   /** Ref of any resource by its id; a nested one needs its parent's id. */
   readonly ref: (id: string, parentId?: string) => Ref;
-  /** See live-event.ts. */
+  /** See live-operations.ts. */
   readonly liveEvent: (type: string, object: () => JsonObject, apiKeyId: string) => readonly OutboxEvent[];
 }
 

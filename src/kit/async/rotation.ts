@@ -4,7 +4,7 @@ interface Line<Item> {
 }
 
 /**
- * Items that wait, taken from one owner after the other: whoever comes next waits for one item of each owner, however
+ * Items that wait, taken from one owner after the other: a new item waits for one item of each owner, however
  * many one of them has. Each item without an owner counts as one, so without owners they leave in order of arrival.
  */
 export class Rotation<Item> {

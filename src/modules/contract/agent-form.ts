@@ -35,7 +35,7 @@ export interface AgentRecord {
 
 /**
  * Flags, YAML keys, the fields of the bind message and their checks are derived from this and from the schema: see
- * src/app/cli/agent/modules for the agent's side and src/proxy/edge/tunnels/endpoint-publisher.ts for the server's.
+ * src/app/cli/agent/module-forms.ts for the agent's side and src/proxy/edge/tunnels/endpoint-publisher.ts for the server's.
  */
 export interface AgentForm {
   /** Position among the forms, in help and messages. */

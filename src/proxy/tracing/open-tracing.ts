@@ -26,7 +26,7 @@ interface TracingOptions {
 const BATCH_SPANS = 256;
 const BATCH_EVERY_MS = 1_000;
 const TIMEOUT_MS = 5_000;
-/** Longer than the attempts of the exporter together: see `collector-agent.ts`. */
+/** Longer than the attempts of the exporter together: see `collectorAgent`. */
 const BATCH_TIMEOUT_MS = 30_000;
 const MAX_PROBLEM_LENGTH = 200;
 

@@ -13,7 +13,7 @@ export interface UpstreamRequest {
   /** The Host that the upstream sees. */
   readonly authority: string;
   readonly headers: HeaderList;
-  /** Further headers, in shared lists that never change: see `standing-headers.ts`. */
+  /** Further headers, in shared lists that never change: see `standingLines`. */
   readonly standing?: readonly HeaderList[];
   readonly body: RequestBody;
   /** `websocket` when the client asked to switch: `onSwitch` is called instead of `onHead` if the upstream agrees. */
