@@ -4,14 +4,17 @@ import { PosternError } from '../../kit/errors.ts';
 import { type Keyring, purposeSeals } from '../keyring.ts';
 import type {
   Change,
+  ChangesSince,
   CommitFollower,
   CommitListener,
   CommitResult,
   RecordKey,
   RecordPut,
   Store,
+  StoredRecord,
   WriteSet,
 } from '../store.ts';
+import type { CommitMark } from './commit-rows.ts';
 import { createDeliveryStore, createEventStore } from './deliveries/delivery-store.ts';
 import { createHistoryStore } from './history-store.ts';
 import { createIdentityStore } from './identity-store.ts';
@@ -55,74 +58,19 @@ const MAX_CHANGES_AT_ONCE = 250;
  * The part of the store that both engines share: seals and opens, notifies listeners, and leaves the database to the
  * engine.
  */
-export function createSqlStore({
-  engine,
-  keyring,
-  accountId,
-  clock = systemClock,
-  keepRevisions = DEFAULT_KEEP_REVISIONS,
-  loss = null,
-}: SqlStoreOptions): Store {
-  const listeners = new Set<CommitListener>();
-  const followers = new Map<CommitListener, CommitFollower>();
-  const told = new ToldTogether(listeners);
-  const seals = new RecentSeals(keyring);
+export function createSqlStore(options: SqlStoreOptions): Store {
+  const { engine, keyring, accountId, clock = systemClock } = options;
+  const { keepRevisions = DEFAULT_KEEP_REVISIONS, loss = null } = options;
   // An injected clock is used everywhere: tests control it.
   const isDatabaseTime = engine.name === 'postgres' && clock === systemClock;
   const timeAt: TimeAt = (nowMs = clock.nowMs()) => ({ nowMs, isDatabaseTime });
+  const seals = new RecentSeals(keyring);
   const deliveries = createDeliveryStore(engine, timeAt);
   const logins = createLoginStore(engine, keyring, timeAt);
-  const recorded = new Map<string, number>();
-  let writeSets = 0;
-  /** A large commit is being shown: later ones wait, because listeners are called in the order of revisions. */
-  let showing: Promise<void> | null = null;
-  engine.onForeignCommit(() => notifyListeners(listeners, []));
-  engine.compareWith(() => Math.min(...[...followers.values()].flatMap(({ applied }) => applied?.() ?? [])));
-
-  async function commit(writeSet: WriteSet): Promise<CommitResult> {
-    const isLarge = isLargeWriteSet(writeSet);
-    // Only what has a history is opened again soon.
-    const sealing = writeSet.note === undefined || isAskingOnly(writeSet) ? keyring : seals;
-    const sealed = isLarge
-      ? await sealInSlices(writeSet, keyring, timeAt())
-      : sealWriteSet(writeSet, sealing, timeAt());
-    // A pure check takes no lock and no place in a group.
-    if (isAskingOnly(writeSet)) return asked(await engine.readProven('applyWriteSet', sealed));
-    const result = await engine.write('applyWriteSet', sealed);
-    if (!result.ok) {
-      // Nothing will be linked that could open them.
-      seals.forget();
-      return result;
-    }
-    writeSets += 1;
-    logins.announce(result.logins);
-    for (const type of result.recorded) recorded.set(type, (recorded.get(type) ?? 0) + 1);
-    // Outcomes of a group arrive in the order of their revisions, and nothing else is awaited here: so listeners hear of
-    // them in order.
-    while (showing !== null) await showing;
-    let changes: readonly Change[];
-    // Deleting one record may delete thousands.
-    if (isLarge || result.changes.length > MAX_CHANGES_AT_ONCE) {
-      const done = Promise.withResolvers<void>();
-      showing = done.promise;
-      try {
-        const puts = new Map<string, RecordPut>();
-        await mapInSlices(STORE_LANE, writeSet.puts ?? [], (put) => puts.set(keyText(put), put));
-        changes = await mapInSlices(STORE_LANE, result.changes, openedChange(puts, result.revision, keyring));
-        await prepareFollowers(followers.values(), changes);
-      } finally {
-        showing = null;
-        done.resolve();
-      }
-    } else {
-      const puts = new Map((writeSet.puts ?? []).map((put) => [keyText(put), put]));
-      changes = result.changes.map(openedChange(puts, result.revision, keyring));
-    }
-    await told.tell(changes);
-    if (result.enqueued > 0) deliveries.announce();
-    return { ok: true, revision: result.revision, changes };
-  }
-
+  const news = new CommitNews(keyring);
+  engine.onForeignCommit(() => news.foreignCommit());
+  engine.compareWith(() => news.appliedRevision());
+  const commits = new Commits({ engine, keyring, seals, timeAt, news, logins, deliveries });
   return {
     engine: engine.name,
     sharing: engine.sharing,
@@ -133,58 +81,13 @@ export function createSqlStore({
       return keyring.currentKeyId;
     },
     useSecretKey: (keyId) => keyring.use(keyId),
-    commit,
-    mark: async () => {
-      try {
-        await engine.write('probeWrite');
-      } catch (error) {
-        // Then the last commit has to do: a server that cannot write can still be replaced.
-        if (!isUnwritable(error)) throw error;
-      }
-      return engine.history.seen;
-    },
+    commit: (writeSet) => commits.commit(writeSet),
+    mark: () => markOf(engine),
     ...purposeSeals(keyring),
     currentRevision: () => engine.read('readRevision'),
-    readAll: (onBatch) =>
-      engine.withView(async (read) => {
-        const { epoch } = engine.history;
-        const pageAfter = (key: RecordKey | null): ReturnType<typeof read<'readRecordPage'>> =>
-          read('readRecordPage', key, RECORDS_PER_BATCH);
-        const [revision, commit, first] = await Promise.all([
-          read('readRevision'),
-          read('readCommit'),
-          pageAfter(null),
-        ]);
-        if (commit !== null) engine.history.advance(commit, epoch);
-        for (let rows = first; rows.length > 0; ) {
-          const { kind, id } = rows.at(-1) as RecordKey;
-          const next = pageAfter({ kind, id });
-          // A damaged row ends the loop before it is awaited.
-          next.catch(() => {});
-          // While the engine reads the next page.
-          onBatch(rows.map((row) => openRecord(row, keyring)));
-          rows = await next;
-        }
-        return { revision };
-      }),
-    changesSince: async (revision) => {
-      const found = await engine.readProven('readChangesSince', revision);
-      if (!found.isComplete) return found;
-      const changes = await mapInSlices(
-        STORE_LANE,
-        found.changes,
-        (change): Change => (change.op === 'put' ? { op: 'put', record: openRecord(change.record, keyring) } : change),
-      );
-      return { isComplete: true, revision: found.revision, changes };
-    },
-    onCommitted: (listener, follower) => {
-      listeners.add(listener);
-      if (follower !== undefined) followers.set(listener, follower);
-      return () => {
-        listeners.delete(listener);
-        followers.delete(listener);
-      };
-    },
+    readAll: (onBatch) => readAllRecords(engine, keyring, onBatch),
+    changesSince: (revision) => changesSince(engine, keyring, revision),
+    onCommitted: (listener, follower) => news.onCommitted(listener, follower),
     onReset: (reload) => engine.history.onReset(reload),
     findIdempotency: async (scope) => {
       const found = await engine.read('readIdempotency', scope);
@@ -200,9 +103,174 @@ export function createSqlStore({
     prune: (nowMs) => engine.write('prune', timeAt(nowMs), keepRevisions),
     health: () => engine.monitor.health,
     onHealth: (listener) => engine.monitor.onChange(listener),
-    stats: () => ({ writeSets, commits: engine.commitCount(), events: recorded, resets: engine.history.resets }),
+    stats: () => ({ ...commits.stats(), commits: engine.commitCount(), resets: engine.history.resets }),
     close: () => engine.close(),
   };
+}
+
+type Engine = SqlEngine<Programs>;
+type Applied = Extract<ApplyResult, { ok: true }>;
+
+interface CommitsParts {
+  readonly engine: Engine;
+  readonly keyring: Keyring;
+  readonly seals: RecentSeals;
+  readonly timeAt: TimeAt;
+  readonly news: CommitNews;
+  readonly logins: Pick<ReturnType<typeof createLoginStore>, 'announce'>;
+  readonly deliveries: Pick<ReturnType<typeof createDeliveryStore>, 'announce'>;
+}
+
+/** Commits of this process: sealed, written by the engine, and announced. */
+class Commits {
+  readonly #parts: CommitsParts;
+  /** Events that were recorded, by type. */
+  readonly #events = new Map<string, number>();
+  #writeSets = 0;
+
+  constructor(parts: CommitsParts) {
+    this.#parts = parts;
+  }
+
+  async commit(writeSet: WriteSet): Promise<CommitResult> {
+    const { engine, keyring, seals, timeAt, news, logins, deliveries } = this.#parts;
+    const isLarge = isLargeWriteSet(writeSet);
+    // Only what has a history is opened again soon.
+    const sealing = writeSet.note === undefined || isAskingOnly(writeSet) ? keyring : seals;
+    const sealed = isLarge
+      ? await sealInSlices(writeSet, keyring, timeAt())
+      : sealWriteSet(writeSet, sealing, timeAt());
+    // A pure check takes no lock and no place in a group.
+    if (isAskingOnly(writeSet)) return asked(await engine.readProven('applyWriteSet', sealed));
+    const result = await engine.write('applyWriteSet', sealed);
+    if (!result.ok) {
+      // Nothing will be linked that could open them.
+      seals.forget();
+      return result;
+    }
+    this.#writeSets += 1;
+    logins.announce(result.logins);
+    for (const type of result.recorded) this.#events.set(type, (this.#events.get(type) ?? 0) + 1);
+    // Outcomes of a group arrive in the order of their revisions, and nothing else is awaited here: so listeners hear of
+    // them in order.
+    const changes = await news.commit(writeSet, result, isLarge);
+    if (result.enqueued > 0) deliveries.announce();
+    return { ok: true, revision: result.revision, changes };
+  }
+
+  stats(): Pick<ReturnType<Store['stats']>, 'writeSets' | 'events'> {
+    return { writeSets: this.#writeSets, events: this.#events };
+  }
+}
+
+/** Tells the listeners of commits, in the order of their revisions. */
+class CommitNews {
+  readonly #keyring: Keyring;
+  readonly #listeners = new Set<CommitListener>();
+  readonly #followers = new Map<CommitListener, CommitFollower>();
+  readonly #told = new ToldTogether(this.#listeners);
+  /** A large commit is being opened: later ones wait, because listeners are called in the order of revisions. */
+  #largeCommit: Promise<void> | null = null;
+
+  constructor(keyring: Keyring) {
+    this.#keyring = keyring;
+  }
+
+  onCommitted(listener: CommitListener, follower?: CommitFollower): () => void {
+    this.#listeners.add(listener);
+    if (follower !== undefined) this.#followers.set(listener, follower);
+    return () => {
+      this.#listeners.delete(listener);
+      this.#followers.delete(listener);
+    };
+  }
+
+  /** The lowest revision that any follower has applied. */
+  appliedRevision(): number {
+    return Math.min(...[...this.#followers.values()].flatMap(({ applied }) => applied?.() ?? []));
+  }
+
+  /** Another process may have committed. */
+  foreignCommit(): void {
+    notifyListeners(this.#listeners, []);
+  }
+
+  /** Resolves with the changes when all listeners were called. */
+  async commit({ puts = [] }: WriteSet, result: Applied, isLarge: boolean): Promise<readonly Change[]> {
+    while (this.#largeCommit !== null) await this.#largeCommit;
+    // Deleting one record may delete thousands.
+    if (isLarge || result.changes.length > MAX_CHANGES_AT_ONCE) return this.#tellInSlices(puts, result);
+    const putByKey = new Map(puts.map((put) => [keyText(put), put]));
+    const changes = result.changes.map(openedChange(putByKey, result.revision, this.#keyring));
+    await this.#told.tell(changes);
+    return changes;
+  }
+
+  async #tellInSlices(puts: readonly RecordPut[], result: Applied): Promise<readonly Change[]> {
+    const opened = Promise.withResolvers<void>();
+    this.#largeCommit = opened.promise;
+    let changes: readonly Change[];
+    try {
+      const putByKey = new Map<string, RecordPut>();
+      await mapInSlices(STORE_LANE, puts, (put) => putByKey.set(keyText(put), put));
+      const open = openedChange(putByKey, result.revision, this.#keyring);
+      changes = await mapInSlices(STORE_LANE, result.changes, open);
+      await prepareFollowers(this.#followers.values(), changes);
+    } finally {
+      this.#largeCommit = null;
+      opened.resolve();
+    }
+    await this.#told.tell(changes);
+    return changes;
+  }
+}
+
+/** See `Store.mark`. */
+async function markOf(engine: Engine): Promise<CommitMark> {
+  try {
+    await engine.write('probeWrite');
+  } catch (error) {
+    // Then the last commit has to do: a server that cannot write can still be replaced.
+    if (!isUnwritable(error)) throw error;
+  }
+  return engine.history.seen;
+}
+
+/** See `Store.readAll`. */
+function readAllRecords(
+  engine: Engine,
+  keyring: Keyring,
+  onBatch: (records: readonly StoredRecord[]) => void,
+): Promise<{ readonly revision: number }> {
+  return engine.withView(async (read) => {
+    const { epoch } = engine.history;
+    const pageAfter = (key: RecordKey | null): ReturnType<typeof read<'readRecordPage'>> =>
+      read('readRecordPage', key, RECORDS_PER_BATCH);
+    const [revision, commit, first] = await Promise.all([read('readRevision'), read('readCommit'), pageAfter(null)]);
+    if (commit !== null) engine.history.advance(commit, epoch);
+    for (let rows = first; rows.length > 0; ) {
+      const { kind, id } = rows.at(-1) as RecordKey;
+      const next = pageAfter({ kind, id });
+      // A damaged row ends the loop before it is awaited.
+      next.catch(() => {});
+      // While the engine reads the next page.
+      onBatch(rows.map((row) => openRecord(row, keyring)));
+      rows = await next;
+    }
+    return { revision };
+  });
+}
+
+/** See `Store.changesSince`. */
+async function changesSince(engine: Engine, keyring: Keyring, revision: number): Promise<ChangesSince> {
+  const found = await engine.readProven('readChangesSince', revision);
+  if (!found.isComplete) return found;
+  const changes = await mapInSlices(
+    STORE_LANE,
+    found.changes,
+    (change): Change => (change.op === 'put' ? { op: 'put', record: openRecord(change.record, keyring) } : change),
+  );
+  return { isComplete: true, revision: found.revision, changes };
 }
 
 function isUnwritable(error: unknown): boolean {

@@ -11,7 +11,7 @@ import { DiskReserve, isDiskFull } from './database-files.ts';
 import { lockAsSuccessor, lockDirectory } from './directory-lock.ts';
 import { forgetLog, type LastCommit, lossText, refuseLostFiles } from './last-commit-file.ts';
 import { checkPages, SqliteConnection } from './sqlite-connection.ts';
-import { createSqliteEngine } from './sqlite-engine.ts';
+import { SqliteEngine } from './sqlite-engine.ts';
 
 export interface OpenSqliteStoreOptions {
   /** Created with mode 0700 when it does not exist. */
@@ -48,7 +48,7 @@ function openWith(options: OpenSqliteStoreOptions, reserve: DiskReserve): Store 
     makePrivateFile(path);
     const prepared = prepare(path, { dataDir, configured: secretKey }, { mark, last });
     const { keyring, accountId, commit, loss } = prepared;
-    const engine = createSqliteEngine({
+    const engine = new SqliteEngine({
       ...{ path, dataDir, maxPages, commit, probeIntervalMs, isTakingOver: mark !== null },
       isFull: !reserve.hold(),
       own: () => successor?.own() ?? Promise.resolve(),

@@ -5,7 +5,7 @@ import { PosternError } from '../../kit/errors.ts';
 import { fromWire } from '../../kit/process/wire-error.ts';
 import { startProgramWorker } from '../../kit/program-files.ts';
 import { storeErrors } from '../errors.ts';
-import { createGroupCommit, type JobOutcome, type QueuedJob } from '../group-commit.ts';
+import { createGroupCommit, type GroupCommit, type JobOutcome, type QueuedJob } from '../group-commit.ts';
 import { History } from '../history.ts';
 import type { CommitMark } from '../sql/commit-rows.ts';
 import type { ProgramArgs, ProgramName, ProgramResult, Programs } from '../sql/programs.ts';
@@ -48,51 +48,102 @@ interface SqliteEngineOptions {
 const PROBE_EVERY_MS = 2_000;
 
 /** Two threads on one WAL database: a read never waits behind an fsync. */
-export function createSqliteEngine({
-  path,
-  dataDir,
-  isFull,
-  maxPages,
-  commit,
-  probeIntervalMs,
-  isTakingOver,
-  own,
-  onClosed,
-}: SqliteEngineOptions): SqlEngine<Programs> {
-  const headerFile = openSync(path, 'r');
-  const writer = new WorkerThread({ path, access: 'write', maxPages, headerFile, reserveIn: dataDir });
-  const reader = new WorkerThread({ path, access: 'read', maxPages: undefined, headerFile, reserveIn: null });
-  const history = new History(commit, () => readIn(null, 'readCommit', []));
-  const monitor = new StoreHealthMonitor(isFull ? storeFull(path) : null);
-  const group = createGroupCommit(history.guard((jobs) => monitor.watchingWrite(() => runGroup(jobs))));
-  const probe = async (): Promise<void> => {
-    const { seen, epoch } = history;
-    const probed = monitor.watchingProbe(() => reader.request({ do: 'probe', seen }) as Promise<CommitMark>);
-    history.advance(await history.noticing(() => probed), epoch);
-    if (monitor.needsWrite) await group.submit({ name: 'probeWrite', args: [], epoch: history.epoch });
-  };
-  // The monitor reports a failure.
-  const probes = periodically(() => probe().catch(() => {}), probeIntervalMs ?? PROBE_EVERY_MS);
-  const foreign = new ForeignCommits(() => readIn(null, 'readRevision', []));
-  if (isTakingOver) foreign.follow();
-  const sharing: StoreSharing = {
-    get isShared() {
-      return foreign.isFollowing;
-    },
-    begin: () => foreign.follow(),
-    end: () => void foreign.stop(),
-    own: async () => {
-      await own();
-      await foreign.stop();
-    },
-  };
-  let lastView = 0;
-  let closing: Promise<void> | null = null;
+export class SqliteEngine implements SqlEngine<Programs> {
+  readonly name = 'sqlite';
+  readonly history: History;
+  readonly monitor: StoreHealthMonitor;
+  readonly sharing: StoreSharing;
+  readonly #headerFile: number;
+  readonly #writer: WorkerThread;
+  readonly #reader: WorkerThread;
+  readonly #group: GroupCommit;
+  readonly #probes: Periodic;
+  readonly #foreign: ForeignCommits;
+  readonly #onClosed: () => void;
+  #lastView = 0;
+  /** Not null once it was asked to close. */
+  #closing: Promise<void> | null = null;
 
-  async function runGroup(jobs: readonly QueuedJob[]): Promise<JobOutcome[]> {
-    const { seen, epoch } = history;
-    const written = (await writer.request({ do: 'group', jobs, seen }, bytesIn(jobs))) as WireGroup;
-    history.advance(written.commit, epoch);
+  constructor(options: SqliteEngineOptions) {
+    const { path, dataDir, isFull, maxPages, commit, probeIntervalMs, isTakingOver, own, onClosed } = options;
+    const headerFile = openSync(path, 'r');
+    this.#headerFile = headerFile;
+    this.#writer = new WorkerThread({ path, access: 'write', maxPages, headerFile, reserveIn: dataDir });
+    this.#reader = new WorkerThread({ path, access: 'read', maxPages: undefined, headerFile, reserveIn: null });
+    this.history = new History(commit, () => this.read('readCommit'));
+    this.monitor = new StoreHealthMonitor(isFull ? storeFull(path) : null);
+    const runGroup = (jobs: readonly QueuedJob[]) => this.monitor.watchingWrite(() => this.#runGroup(jobs));
+    this.#group = createGroupCommit(this.history.guard(runGroup));
+    // The monitor reports a failure.
+    this.#probes = periodically(() => this.#probe().catch(() => {}), probeIntervalMs ?? PROBE_EVERY_MS);
+    this.#foreign = new ForeignCommits(() => this.read('readRevision'));
+    if (isTakingOver) this.#foreign.follow();
+    this.sharing = sharingOf(this.#foreign, own);
+    this.#onClosed = onClosed;
+  }
+
+  read<Name extends ProgramName>(name: Name, ...args: ProgramArgs<Name>): Promise<ProgramResult<Name>> {
+    return this.#readIn(null, name, args);
+  }
+
+  readProven<Name extends ProgramName>(name: Name, ...args: ProgramArgs<Name>): Promise<ProgramResult<Name>> {
+    return this.history.noticing(async () => {
+      const { seen, epoch } = this.history;
+      const job = await packJob({ name, args });
+      const read = (await this.#ask({ do: 'read_proven', job, seen }, bytesIn([job]))) as WireProvenRead;
+      this.history.advance(read.commit, epoch);
+      return read.value as ProgramResult<Name>;
+    });
+  }
+
+  async write<Name extends ProgramName>(name: Name, ...args: ProgramArgs<Name>): Promise<ProgramResult<Name>> {
+    const { epoch } = this.history;
+    const job = await packJob({ name, args });
+    return (await this.#group.submit({ ...job, epoch })) as ProgramResult<Name>;
+  }
+
+  /** SQLite has one writer. */
+  writeUrgently<Name extends ProgramName>(name: Name, ...args: ProgramArgs<Name>): Promise<ProgramResult<Name>> {
+    return this.write(name, ...args);
+  }
+
+  async withView<Result>(use: (read: SqlEngine<Programs>['read']) => Promise<Result>): Promise<Result> {
+    this.#lastView += 1;
+    const view = this.#lastView;
+    await this.#ask({ do: 'open_view', view });
+    try {
+      return await use((name, ...args) => this.#readIn(view, name, args));
+    } finally {
+      await this.#reader.request({ do: 'close_view', view });
+    }
+  }
+
+  onForeignCommit(listener: () => void): void {
+    this.#foreign.onCommit(listener);
+  }
+
+  /** During a handover the poll finds them. */
+  onForeignLogins(): () => void {
+    return () => {};
+  }
+
+  compareWith(applied: () => number): void {
+    this.#foreign.compareWith(applied);
+  }
+
+  commitCount(): number {
+    return this.#group.commitCount();
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #runGroup(jobs: readonly QueuedJob[]): Promise<JobOutcome[]> {
+    const { seen, epoch } = this.history;
+    const written = (await this.#writer.request({ do: 'group', jobs, seen }, bytesIn(jobs))) as WireGroup;
+    this.history.advance(written.commit, epoch);
     const outcomes: JobOutcome[] = [];
     for (const outcome of written.outcomes.map(outcomeFromWire)) {
       const isLong = outcome.ok && isPacked(outcome.value);
@@ -101,70 +152,48 @@ export function createSqliteEngine({
     return outcomes;
   }
 
-  async function write<Name extends ProgramName>(name: Name, ...args: ProgramArgs<Name>) {
-    const { epoch } = history;
-    const job = await packJob({ name, args });
-    return (await group.submit({ ...job, epoch })) as ProgramResult<Name>;
+  async #probe(): Promise<void> {
+    const { history, monitor } = this;
+    const { seen, epoch } = history;
+    const probed = monitor.watchingProbe(() => this.#reader.request({ do: 'probe', seen }) as Promise<CommitMark>);
+    history.advance(await history.noticing(() => probed), epoch);
+    if (monitor.needsWrite) await this.#group.submit({ name: 'probeWrite', args: [], epoch: history.epoch });
   }
 
-  async function ask(task: WorkerTask, handedOver: readonly ArrayBuffer[] = []): Promise<unknown> {
+  async #readIn<Name extends ProgramName>(view: number | null, name: Name, args: ProgramArgs<Name>) {
+    return (await this.#ask({ do: 'read', job: { name, args }, view })) as ProgramResult<Name>;
+  }
+
+  async #ask(task: WorkerTask, handedOver: readonly ArrayBuffer[] = []): Promise<unknown> {
     try {
-      return await reader.request(task, handedOver);
+      return await this.#reader.request(task, handedOver);
     } catch (error) {
-      monitor.noteDamage(error);
+      this.monitor.noteDamage(error);
       throw error;
     }
   }
 
-  async function readIn<Name extends ProgramName>(view: number | null, name: Name, args: ProgramArgs<Name>) {
-    return (await ask({ do: 'read', job: { name, args }, view })) as ProgramResult<Name>;
+  async #close(): Promise<void> {
+    await this.#foreign.stop();
+    await this.#probes.close();
+    this.history.close();
+    await this.#group.close();
+    await Promise.all([this.#writer.close(), this.#reader.close()]);
+    closeSync(this.#headerFile);
+    this.#onClosed();
   }
+}
 
-  async function close(): Promise<void> {
-    await foreign.stop();
-    await probes.close();
-    history.close();
-    await group.close();
-    await Promise.all([writer.close(), reader.close()]);
-    closeSync(headerFile);
-    onClosed();
-  }
-
+function sharingOf(foreign: ForeignCommits, own: () => Promise<void>): StoreSharing {
   return {
-    name: 'sqlite',
-    history,
-    monitor,
-    read: (name, ...args) => readIn(null, name, args),
-    readProven: <Name extends ProgramName>(name: Name, ...args: ProgramArgs<Name>) =>
-      history.noticing(async () => {
-        const { seen, epoch } = history;
-        const job = await packJob({ name, args });
-        const read = (await ask({ do: 'read_proven', job, seen }, bytesIn([job]))) as WireProvenRead;
-        history.advance(read.commit, epoch);
-        return read.value as ProgramResult<Name>;
-      }),
-    write,
-    // SQLite has one writer.
-    writeUrgently: write,
-    withView: async (use) => {
-      lastView += 1;
-      const view = lastView;
-      await ask({ do: 'open_view', view });
-      try {
-        return await use((name, ...args) => readIn(view, name, args));
-      } finally {
-        await reader.request({ do: 'close_view', view });
-      }
+    get isShared() {
+      return foreign.isFollowing;
     },
-    sharing,
-    onForeignCommit: (listener) => foreign.onCommit(listener),
-    // During a handover the poll finds them.
-    onForeignLogins: () => () => {},
-    compareWith: (applied) => foreign.compareWith(applied),
-    commitCount: () => group.commitCount(),
-    close: () => {
-      closing ??= close();
-      return closing;
+    begin: () => foreign.follow(),
+    end: () => void foreign.stop(),
+    own: async () => {
+      await own();
+      await foreign.stop();
     },
   };
 }
