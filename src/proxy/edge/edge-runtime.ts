@@ -3,12 +3,10 @@ import type { Clock } from '../../kit/clock.ts';
 import type { EdgeSnapshot } from '../snapshot/edge-snapshot.ts';
 import type { Tracing } from '../tracing/tracing.ts';
 import type { Upstream, UpstreamFailure } from '../upstream/upstream.ts';
-import type { AdmissionLimit } from './admission.ts';
 import type { ConnectionFacts } from './connections/connection-facts.ts';
 import type { EdgeErrorCode } from './errors.ts';
 import type { Exchange } from './exchange/exchange.ts';
 import type { ForwardingSettings } from './forwarding/forwarded-request.ts';
-import type { IncomingRequest } from './http/incoming-request.ts';
 import type { RequestHead } from './http/request-head.ts';
 
 /** The response to a request that could not be parsed. */
@@ -48,8 +46,6 @@ export interface EdgeRuntime {
   /** The trusted part of the X-Forwarded-For of a trusted proxy, client first; null from any other peer. */
   trustedChain(remoteAddress: string, head: RequestHead): string | null;
   begin(exchange: Exchange): void;
-  /** The limit that rejects another request; null: it is admitted. */
-  limitExceeded(connection: ConnectionFacts, request: IncomingRequest): AdmissionLimit | null;
   /** The response of a request starts. */
   answering(exchange: Exchange): void;
   /** Writes log line and metrics. */

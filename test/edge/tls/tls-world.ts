@@ -9,7 +9,7 @@ import type { TlsPolicy } from '../../../src/modules/contract/decides.ts';
 import { AcmeChallenges } from '../../../src/proxy/edge/tls/acme-challenges.ts';
 import { type CertificateStore, createCertificateStore } from '../../../src/proxy/edge/tls/certificate-store.ts';
 import type { SharedSecret } from '../../../src/proxy/edge/tls/host-servers.ts';
-import { createTlsFront, type TlsFront } from '../../../src/proxy/edge/tls/tls-front.ts';
+import { TlsFront } from '../../../src/proxy/edge/tls/tls-front.ts';
 import type { EdgeConnection, TlsLimits } from '../../../src/proxy/edge/tls/tls-ports.ts';
 import type { CertificateRecord, CertificateRecordChange } from '../../../src/proxy/edge/tls/uploaded-certificates.ts';
 import type { EdgeSnapshot } from '../../../src/proxy/snapshot/edge-snapshot.ts';
@@ -74,7 +74,7 @@ export async function openTlsWorld(
     stream.respond({ ':status': 200 });
     stream.end(`h2 ${headers[':authority']}`);
   });
-  const front = createTlsFront({
+  const front = new TlsFront({
     snapshots: hosts,
     certificates,
     challenges: new AcmeChallenges({ records, clock }),

@@ -11,7 +11,7 @@ import { type ClientHello, type PeekResult, peekClientHello } from './client-hel
 import { endWith, endWithAlert, handshakeFailure, plainHttpAnswer } from './handshake-failure.ts';
 import { HostServers } from './host-servers.ts';
 import { type Handshake, PendingHandshakes } from './pending-handshakes.ts';
-import { DEFAULT_TLS_LIMITS, type TlsFrontOptions } from './tls-ports.ts';
+import { DEFAULT_TLS_LIMITS, type TlsFrontOptions, type TlsLimits } from './tls-ports.ts';
 import type { ServedCertificate } from './uploaded-certificates.ts';
 
 const UNLISTED_PROXY = 'it starts with a PROXY header, and its address is not in proxy_protocol_from';
@@ -20,60 +20,81 @@ const UNLISTED_PROXY = 'it starts with a PROXY header, and its address is not in
 const NO_POLICY: TlsPolicy = {};
 const UNCHECKED = 'a client certificate was accepted without a check for revocation';
 
-export interface TlsFront {
-  /** Takes over an accepted connection. The time that its PROXY header took counts towards the ClientHello's. */
-  accept(socket: Socket, client?: ArrivedClient): void;
+/**
+ * Turns an accepted connection into one that is encrypted, belongs to an edge, and has proved what that edge requires.
+ */
+export class TlsFront {
+  readonly #options: TlsFrontOptions;
+  readonly #limits: TlsLimits;
+  readonly #handshakes: PendingHandshakes;
+  readonly #servers: HostServers;
+  readonly #challengeServers: ChallengeServers;
+
+  constructor(options: TlsFrontOptions) {
+    const { clock, log, metrics, tallies, freeConnections, ticketSecret } = options;
+    this.#options = options;
+    this.#limits = { ...DEFAULT_TLS_LIMITS, ...options.limits };
+    this.#handshakes = new PendingHandshakes(this.#limits, log, metrics, tallies, freeConnections);
+    const { maxHostServers: capacity, handshakeTimeoutMs } = this.#limits;
+    const onFailure = (error: Error, socket: TLSSocket): void => this.#onFailure(error, socket);
+    this.#servers = new HostServers({
+      ...{ capacity, handshakeTimeoutMs, clock, ticketSecret, onFailure },
+      onSecure: (socket) => this.#onSecure(socket),
+    });
+    this.#challengeServers = new ChallengeServers({
+      ...{ handshakeTimeoutMs, clock, onFailure },
+      onSecure: (socket) => this.#onProved(socket),
+    });
+  }
+
   /** Open connections, including those in their handshake. */
-  readonly connectionCount: number;
-  readonly pendingCount: number;
+  get connectionCount(): number {
+    return this.#handshakes.connectionCount;
+  }
+
+  get pendingCount(): number {
+    return this.#handshakes.pendingCount;
+  }
+
+  /** Takes over an accepted connection. The time that its PROXY header took counts towards the ClientHello's. */
+  accept(socket: Socket, client: ArrivedClient = peerOf(socket)): void {
+    const handshake = this.#handshakes.start(socket, client);
+    if (handshake === null) return;
+    peekClientHello(socket, { timeoutMs: Math.max(1, this.#limits.helloTimeoutMs - client.waitedMs) }, (result) => {
+      if (handshake.isOver) return;
+      if (result.ok) this.#chooseByName(handshake, result.hello);
+      else this.#refuseHello(handshake, result);
+    });
+  }
+
   /**
    * Accepts no more, and closes connections that have not sent their ClientHello. Handshakes in progress may finish:
    * over TLS 1.3 the client considers them done and has sent its request. Established connections belong to their
    * owner.
    */
-  drain(timeoutMs: number): Promise<void>;
-  /** Certificates that no host presents any longer, and the policy that applied. */
-  forget(certificates: readonly ServedCertificate[], policy: TlsPolicy): void;
-  /** Closes connections in their handshake, and accepts no more. */
-  close(): void;
-}
-
-/**
- * Turns an accepted connection into one that is encrypted, belongs to an edge, and has proved what that edge requires.
- */
-export function createTlsFront(options: TlsFrontOptions): TlsFront {
-  const { snapshots, certificates, clock, log, metrics } = options;
-  const limits = { ...DEFAULT_TLS_LIMITS, ...options.limits };
-  const handshakes = new PendingHandshakes(limits, log, metrics, options.tallies, options.freeConnections);
-  const servers = new HostServers({
-    capacity: limits.maxHostServers,
-    handshakeTimeoutMs: limits.handshakeTimeoutMs,
-    clock,
-    ticketSecret: options.ticketSecret,
-    onSecure,
-    onFailure,
-  });
-  const challengeServers = new ChallengeServers({
-    handshakeTimeoutMs: limits.handshakeTimeoutMs,
-    clock,
-    onSecure: onProved,
-    onFailure,
-  });
-
-  function accept(socket: Socket, client: ArrivedClient = peerOf(socket)): void {
-    const handshake = handshakes.start(socket, client);
-    if (handshake === null) return;
-    peekClientHello(socket, { timeoutMs: Math.max(1, limits.helloTimeoutMs - client.waitedMs) }, (result) => {
-      if (handshake.isOver) return;
-      if (result.ok) choose(handshake, result.hello);
-      else refuseHello(handshake, result);
-    });
+  drain(timeoutMs: number): Promise<void> {
+    return this.#handshakes.drain(timeoutMs);
   }
 
-  function refuseHello(handshake: Handshake, { reason, message, bytes }: Extract<PeekResult, { ok: false }>): void {
+  /** Certificates that no host presents any longer, and the policy that applied. */
+  forget(certificates: readonly ServedCertificate[], policy: TlsPolicy): void {
+    for (const certificate of certificates) this.#servers.forget(certificate, policy);
+  }
+
+  /** Closes connections in their handshake, and accepts no more. */
+  close(): void {
+    this.#handshakes.close();
+    this.#servers.clear();
+  }
+
+  #refuseHello(handshake: Handshake, { reason, message, bytes }: Extract<PeekResult, { ok: false }>): void {
     // The most common mistake behind a load balancer.
     const isFromProxy = reason === 'not_tls' && readProxyHeader(bytes).state === 'done';
-    handshakes.fail(handshake, reason === 'timeout' ? 'hello_timeout' : reason, isFromProxy ? UNLISTED_PROXY : message);
+    this.#handshakes.fail(
+      handshake,
+      reason === 'timeout' ? 'hello_timeout' : reason,
+      isFromProxy ? UNLISTED_PROXY : message,
+    );
     if (reason === 'bad_name') endWithAlert(handshake.socket, 'unrecognized_name');
     else if (reason === 'malformed' || reason === 'too_large') endWithAlert(handshake.socket, 'decode_error');
     else if (reason === 'not_tls') endWith(handshake.socket, plainHttpAnswer(bytes));
@@ -81,107 +102,112 @@ export function createTlsFront(options: TlsFrontOptions): TlsFront {
   }
 
   /** A name without an edge never gets another host's certificate. */
-  function choose(handshake: Handshake, hello: ClientHello): void {
+  #chooseByName(handshake: Handshake, hello: ClientHello): void {
     const name = hello.serverName;
     handshake.serverName = name;
-    const challenge = options.challenges.forHello(hello);
+    const challenge = this.#options.challenges.forHello(hello);
     if (challenge !== undefined) {
-      prove(handshake, challenge);
+      this.#prove(handshake, challenge);
       return;
     }
-    const passthrough = name === null ? undefined : options.passthroughFor?.(name);
+    const passthrough = name === null ? undefined : this.#options.passthroughFor?.(name);
     if (passthrough !== undefined) {
-      handshakes.succeed(handshake);
+      this.#handshakes.succeed(handshake);
       passthrough(handshake.socket, handshake.client);
       return;
     }
-    const edge = name === null ? undefined : snapshots.find(name);
+    const edge = name === null ? undefined : this.#options.snapshots.find(name);
     if (name !== null && edge !== undefined) {
-      present(handshake, name, edge.hosts.includes(name), (certificate) => begin(handshake, name, certificate));
+      this.#present(handshake, name, edge.hosts.includes(name), (certificate) =>
+        this.#beginForEdge(handshake, name, certificate),
+      );
       return;
     }
-    const shared = name === null ? null : (options.vacantNames?.certificateNameOf(name) ?? null);
-    if (shared === null) refuseName(handshake);
-    else present(handshake, shared, true, (certificate) => beginVacant(handshake, certificate));
+    const shared = name === null ? null : (this.#options.vacantNames?.certificateNameOf(name) ?? null);
+    if (shared === null) this.#refuseName(handshake);
+    else this.#present(handshake, shared, true, (certificate) => this.#beginVacant(handshake, certificate));
   }
 
-  function present(
+  #present(
     handshake: Handshake,
     name: string,
     isListed: boolean,
     then: (certificate: ServedCertificate) => void,
   ): void {
     try {
-      const certificate = certificates.certificateFor(name, isListed);
+      const certificate = this.#options.certificates.certificateFor(name, isListed);
       if (certificate instanceof Promise) {
-        certificate.then(then).catch((error: unknown) => failCertificate(handshake, error));
+        certificate.then(then).catch((error: unknown) => this.#failCertificate(handshake, error));
       } else then(certificate);
     } catch (error) {
-      failCertificate(handshake, error);
+      this.#failCertificate(handshake, error);
     }
   }
 
-  function begin(handshake: Handshake, name: string, certificate: ServedCertificate): void {
+  #beginForEdge(handshake: Handshake, name: string, certificate: ServedCertificate): void {
     if (handshake.isOver) return;
     // Looked up again: the edge may have changed or been deleted while its certificate was issued.
-    handshake.edge = snapshots.find(name) ?? null;
+    handshake.edge = this.#options.snapshots.find(name) ?? null;
     if (handshake.edge === null) {
-      refuseName(handshake);
+      this.#refuseName(handshake);
       return;
     }
     try {
-      shake(handshake, servers.serverFor(certificate, handshake.edge.tls));
+      this.#startHandshake(handshake, this.#servers.serverFor(certificate, handshake.edge.tls));
     } catch (error) {
-      failCertificate(handshake, error);
+      this.#failCertificate(handshake, error);
     }
   }
 
-  function beginVacant(handshake: Handshake, certificate: ServedCertificate): void {
+  #beginVacant(handshake: Handshake, certificate: ServedCertificate): void {
     if (handshake.isOver) return;
     handshake.isVacant = true;
-    shake(handshake, servers.serverFor(certificate, NO_POLICY));
+    this.#startHandshake(handshake, this.#servers.serverFor(certificate, NO_POLICY));
   }
 
-  function shake(handshake: Handshake, server: Server): void {
+  #startHandshake(handshake: Handshake, server: Server): void {
     // The runtime's own timeout restarts with every byte.
     handshake.timer = setTimeout(() => {
-      handshakes.fail(handshake, 'handshake_timeout', 'the handshake did not end in time');
+      this.#handshakes.fail(handshake, 'handshake_timeout', 'the handshake did not end in time');
       handshake.socket.destroy();
-    }, limits.handshakeTimeoutMs);
+    }, this.#limits.handshakeTimeoutMs);
     server.emit('connection', handshake.socket);
   }
 
   /** An ACME server asks for a proof. Its connection never reaches HTTP, whatever the host's edge or tunnel requires. */
-  function prove(handshake: Handshake, challenge: AcmeChallenge): void {
-    challengeServers
+  #prove(handshake: Handshake, challenge: AcmeChallenge): void {
+    this.#challengeServers
       .serverFor(challenge)
       .then((server) => {
-        if (!handshake.isOver) shake(handshake, server);
+        if (!handshake.isOver) this.#startHandshake(handshake, server);
       })
-      .catch((error: unknown) => failCertificate(handshake, error));
+      .catch((error: unknown) => this.#failCertificate(handshake, error));
   }
 
-  function onProved(socket: TLSSocket): void {
+  #onProved(socket: TLSSocket): void {
     // Its client may still reset the connection.
     ignoreErrors(socket);
-    const handshake = handshakes.of(socket);
+    const handshake = this.#handshakes.of(socket);
     if (handshake === undefined) {
       socket.destroy();
       return;
     }
-    handshakes.succeed(handshake);
-    metrics.challengeAnswered('tls-alpn-01');
-    log.debug({ address: handshake.client.address, server_name: handshake.serverName }, 'answered an ACME challenge');
+    this.#handshakes.succeed(handshake);
+    this.#options.metrics.challengeAnswered('tls-alpn-01');
+    this.#options.log.debug(
+      { address: handshake.client.address, server_name: handshake.serverName },
+      'answered an ACME challenge',
+    );
     endWith(socket, '');
   }
 
-  function onSecure(socket: TLSSocket): void {
-    const handshake = handshakes.of(socket);
+  #onSecure(socket: TLSSocket): void {
+    const handshake = this.#handshakes.of(socket);
     const { edge, serverName } = handshake ?? {};
     const protocol = socket.alpnProtocol === 'h2' ? 'h2' : 'http/1.1';
     if (handshake?.isVacant === true && serverName) {
-      handshakes.succeed(handshake);
-      options.onVacant?.({ socket, protocol, servername: serverName, remoteAddress: handshake.client.address });
+      this.#handshakes.succeed(handshake);
+      this.#options.onVacant?.({ socket, protocol, servername: serverName, remoteAddress: handshake.client.address });
       return;
     }
     if (handshake === undefined || !edge || !serverName) {
@@ -193,16 +219,16 @@ export function createTlsFront(options: TlsFrontOptions): TlsFront {
     const clientCertificate = isDemanded ? verifiedCertificateOf(socket) : null;
     if (isDemanded && clientCertificate === null) {
       // The runtime has already rejected it; this is the second check.
-      handshakes.fail(handshake, 'client_certificate_invalid', 'no certificate was verified in this handshake');
+      this.#handshakes.fail(handshake, 'client_certificate_invalid', 'no certificate was verified in this handshake');
       socket.destroy();
       return;
     }
-    if (clientCertificate !== null && !isUnrevoked(handshake, edge, clientCertificate)) {
+    if (clientCertificate !== null && !this.#isUnrevoked(handshake, edge, clientCertificate)) {
       socket.destroy();
       return;
     }
-    handshakes.succeed(handshake);
-    options.onConnection({
+    this.#handshakes.succeed(handshake);
+    this.#options.onConnection({
       socket,
       protocol,
       servername: serverName,
@@ -213,55 +239,43 @@ export function createTlsFront(options: TlsFrontOptions): TlsFront {
     });
   }
 
-  function isUnrevoked(handshake: Handshake, { tls }: EdgeSnapshot, certificate: ClientCertificate): boolean {
+  #isUnrevoked(handshake: Handshake, { tls }: EdgeSnapshot, certificate: ClientCertificate): boolean {
     if (tls.revocation === undefined) return true;
-    const { refusal, unchecked } = judgeRevocation(tls.revocation, certificate, clock.nowMs());
+    const { refusal, unchecked } = judgeRevocation(tls.revocation, certificate, this.#options.clock.nowMs());
     if (refusal !== null) {
-      handshakes.fail(handshake, refusal.reason, refusal.message);
+      this.#handshakes.fail(handshake, refusal.reason, refusal.message);
       return false;
     }
     if (unchecked !== null) {
-      metrics.clientCertificateUnchecked();
-      log.debug({ address: handshake.client.address, server_name: handshake.serverName, why: unchecked }, UNCHECKED);
+      this.#options.metrics.clientCertificateUnchecked();
+      this.#options.log.debug(
+        { address: handshake.client.address, server_name: handshake.serverName, why: unchecked },
+        UNCHECKED,
+      );
     }
     return true;
   }
 
-  function onFailure(error: Error, socket: TLSSocket): void {
-    const handshake = handshakes.of(socket);
+  #onFailure(error: Error, socket: TLSSocket): void {
+    const handshake = this.#handshakes.of(socket);
     if (handshake === undefined) return;
-    handshakes.fail(handshake, handshakeFailure(error, socket.authorizationError), error.message);
+    this.#handshakes.fail(handshake, handshakeFailure(error, socket.authorizationError), error.message);
   }
 
-  function refuseName(handshake: Handshake): void {
+  #refuseName(handshake: Handshake): void {
     const reason = handshake.serverName === null ? 'no_name' : 'unknown_name';
-    handshakes.fail(handshake, reason, 'no edge has this name');
-    if (handshake.serverName !== null) options.onUnknownName?.(handshake.serverName, handshake.client.address);
+    this.#handshakes.fail(handshake, reason, 'no edge has this name');
+    if (handshake.serverName !== null) this.#options.onUnknownName?.(handshake.serverName, handshake.client.address);
     endWithAlert(handshake.socket, 'unrecognized_name');
   }
 
-  function failCertificate(handshake: Handshake, error: unknown): void {
+  #failCertificate(handshake: Handshake, error: unknown): void {
     if (handshake.isOver) return;
-    log.error({ err: error, server_name: handshake.serverName }, 'the host has no certificate that can be used');
-    handshakes.fail(handshake, 'server_certificate', 'the host has no certificate that can be used');
+    this.#options.log.error(
+      { err: error, server_name: handshake.serverName },
+      'the host has no certificate that can be used',
+    );
+    this.#handshakes.fail(handshake, 'server_certificate', 'the host has no certificate that can be used');
     endWithAlert(handshake.socket, 'internal_error');
   }
-
-  return {
-    accept,
-    get connectionCount() {
-      return handshakes.connectionCount;
-    },
-    get pendingCount() {
-      return handshakes.pendingCount;
-    },
-    drain: (timeoutMs) => handshakes.drain(timeoutMs),
-    forget: (gone, policy) => {
-      for (const certificate of gone) servers.forget(certificate, policy);
-    },
-    close: () => {
-      handshakes.close();
-      servers.clear();
-    },
-  };
 }
