@@ -1,14 +1,15 @@
 import type { AgentSession, BoundTunnel, LocalConnection } from './agent-session.ts';
 import type { GatewayPorts, GatewayWorkers } from './ports.ts';
 import type { Announcements, Presence } from './presence.ts';
-import type { Claims, SessionRecords, TunnelNames } from './tunnel-names.ts';
+import type { Claims, HeldNames, SessionRecords } from './tunnel-names.ts';
 
 /** How long ids and names of a disconnected agent are kept for a resume. */
 const RESUME_WITHIN_MS = 60_000;
 
 interface SessionLifeParts {
+  readonly sessions: Map<string, AgentSession>;
   readonly ports: Pick<GatewayPorts, 'table' | 'events' | 'endpoints' | 'log'>;
-  readonly names: () => TunnelNames;
+  readonly heldNames: Pick<HeldNames, 'release'>;
   readonly presence: Presence;
   readonly announcements: Announcements;
   readonly claims: Claims;
@@ -18,10 +19,11 @@ interface SessionLifeParts {
 
 /** Sessions of agents and their tunnels, from the first connection to the end. Traffic, lists and names follow. */
 export class SessionLife {
-  readonly all = new Map<string, AgentSession>();
+  readonly all: Map<string, AgentSession>;
   readonly #parts: SessionLifeParts;
 
   constructor(parts: SessionLifeParts) {
+    this.all = parts.sessions;
     this.#parts = parts;
   }
 
@@ -157,7 +159,7 @@ export class SessionLife {
   #takeDown(tunnel: BoundTunnel): void {
     tunnel.isListed = false;
     this.route(tunnel);
-    if (tunnel.host !== null) this.#parts.names().release(tunnel.host, tunnel);
+    if (tunnel.host !== null) this.#parts.heldNames.release(tunnel.host, tunnel);
     if (tunnel.endpointId !== null) this.#parts.ports.endpoints.withdraw(tunnel.endpointId);
   }
 }

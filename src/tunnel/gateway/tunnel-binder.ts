@@ -5,7 +5,7 @@ import { MAX_TUNNELS_PER_SESSION } from '../protocol/protocol.ts';
 import { type AgentSession, BoundTunnel, nameKey, portKey, type ReservedTunnel } from './agent-session.ts';
 import type { GatewayPorts } from './ports.ts';
 import type { SessionLife } from './session-life.ts';
-import { Acl, type Claims, type TunnelNames, type TunnelPorts } from './tunnel-names.ts';
+import { Acl, type Claims, type HeldNames, type TunnelNames, type TunnelPorts } from './tunnel-names.ts';
 
 /** Also by the agent's own number: it requests a tunnel again when the response was lost with a connection. */
 function knownTunnel(session: AgentSession, bind: Bind): BoundTunnel | undefined {
@@ -68,6 +68,7 @@ interface BindRefusal {
 interface BinderParts {
   readonly ports: GatewayPorts;
   readonly names: TunnelNames;
+  readonly heldNames: HeldNames;
   readonly tcpPorts: TunnelPorts;
   readonly claims: Claims;
   readonly life: SessionLife;
@@ -171,16 +172,16 @@ export class TunnelBinder {
     acl: Acl,
     old: ReservedTunnel | null,
   ): Promise<BoundTunnel | BindRefusal> {
-    const { names, claims } = this.#parts;
+    const { names, heldNames, claims } = this.#parts;
     const domain = bind.domain ?? old?.host ?? undefined;
     for (;;) {
       const chosen = await names.choose(session, acl, { proto: bind.proto, domain });
       if ('code' in chosen) return chosen;
       const { host } = chosen;
       const tunnel = this.#newTunnel(session, bind, host, old);
-      if (!names.hold(host, tunnel)) continue;
+      if (!heldNames.hold(host, tunnel)) continue;
       const claimed = await claims.claim(session, nameKey(host), host);
-      if (claimed !== 'claimed') names.release(host, tunnel);
+      if (claimed !== 'claimed') heldNames.release(host, tunnel);
       if (claimed === 'again') continue;
       if (claimed !== 'claimed') return claimed;
       const published = await this.#publish(tunnel, null);
@@ -235,8 +236,8 @@ export class TunnelBinder {
 
   /** Its name or port, unless another tunnel of the session has the same name on the other listener. */
   #giveBack(session: AgentSession, tunnel: BoundTunnel): void {
-    const { names, claims } = this.#parts;
-    if (tunnel.host !== null) names.release(tunnel.host, tunnel);
+    const { heldNames, claims } = this.#parts;
+    if (tunnel.host !== null) heldNames.release(tunnel.host, tunnel);
     const owned = [...session.tunnels.values()].flatMap(({ claimKeys }) => claimKeys);
     const keys = tunnel.claimKeys.filter((key) => !owned.includes(key));
     claims.release(session, keys, Promise.resolve());
@@ -248,7 +249,7 @@ export class TunnelBinder {
       return { code: 'ERR_POSTERN_AGENT_SESSION', message: 'the session of this agent has ended', retry: true };
     }
     const { host } = tunnel;
-    if (host !== null && !this.#parts.names.isHolder(host, tunnel)) {
+    if (host !== null && !this.#parts.heldNames.isHolder(host, tunnel)) {
       const message = `${host} was taken over by another agent while this one was not connected`;
       return { code: 'ERR_POSTERN_TUNNEL_NAME_TAKEN', message, retry: true };
     }

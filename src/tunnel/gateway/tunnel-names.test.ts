@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { AgentSession, type BoundTunnel } from './agent-session.ts';
-import { TunnelNames } from './tunnel-names.ts';
+import { HeldNames, TunnelNames } from './tunnel-names.ts';
 
 test('takes a name over once from an offline session whose end waits for the store', async () => {
   const ended: string[] = [];
-  const names = new TunnelNames({
+  const held = new HeldNames();
+  const names = new TunnelNames(held, {
     domain: 'example',
     identityHostname: null,
     isCoveredByEdge: () => false,
@@ -14,7 +15,7 @@ test('takes a name over once from an offline session whose end waits for the sto
   });
   const hello = { agent_version: '1', os: 'linux', metadata: '', remote_management: false };
   const session = new AgentSession({ id: 'ts_old', credentialId: 'cr_1', startedAt: '', hello });
-  names.hold('app.example', { id: 'tn_old', proto: 'https', session } as BoundTunnel);
+  held.hold('app.example', { id: 'tn_old', proto: 'https', session } as BoundTunnel);
   const freed = await names.free({ id: 'ts_new', credentialId: 'cr_1' }, 'app.example', 'https');
   assert.deepEqual([freed, ended], [{ host: 'app.example' }, ['tn_old']]);
 });

@@ -49,17 +49,12 @@ type Proto = NonNullable<Bind['proto']>;
 const LISTENERS = ['plain', 'tls'] as const;
 
 /** Which tunnel holds which host, including those of agents that may resume. */
-export class TunnelNames {
+export class HeldNames {
   readonly #holders = new Map<string, BoundTunnel>();
-  readonly #ports: TunnelNamesPorts;
-
-  constructor(ports: TunnelNamesPorts) {
-    this.#ports = ports;
-  }
 
   /** Names equal to this host, or one label below it when it is a wildcard. */
   under(host: string): readonly string[] {
-    if (!host.startsWith('*.')) return this.#isHeld(host) ? [host] : [];
+    if (!host.startsWith('*.')) return this.has(host) ? [host] : [];
     const suffix = host.slice(1);
     return [...this.#holders.values()]
       .map((tunnel) => tunnel.host ?? '')
@@ -83,6 +78,27 @@ export class TunnelNames {
     if (this.#holders.get(key) === tunnel) this.#holders.delete(key);
   }
 
+  /** On either listener. */
+  has(host: string): boolean {
+    return this.holdersOf(host).length > 0;
+  }
+
+  /** A name has one owner on both listeners; the owner may have one tunnel on each. */
+  holdersOf(host: string): readonly BoundTunnel[] {
+    return LISTENERS.flatMap((listener) => this.#holders.get(`${listener} ${host}`) ?? []);
+  }
+}
+
+/** Chooses hosts for tunnels, and takes them over from sessions whose agent is gone. */
+export class TunnelNames {
+  readonly #held: HeldNames;
+  readonly #ports: TunnelNamesPorts;
+
+  constructor(held: HeldNames, ports: TunnelNamesPorts) {
+    this.#held = held;
+    this.#ports = ports;
+  }
+
   /** A host that the session may use: the requested one, or a new one. */
   async choose(
     session: Claimant,
@@ -99,7 +115,7 @@ export class TunnelNames {
         );
       }
       // A wildcard edge on the base domain covers them all: a random name collides with no particular host.
-      if (!this.#isHeld(host)) return { host };
+      if (!this.#held.has(host)) return { host };
     }
   }
 
@@ -137,10 +153,9 @@ export class TunnelNames {
 
   /** Takes a name over from a dead session of the same credential. */
   async free(session: Claimant, host: string, proto: Proto): Promise<{ readonly host: string } | ClaimRefusal> {
-    // A name has one owner on both listeners; the owner may have one tunnel on each.
-    const [holder] = LISTENERS.flatMap((listener) => this.#holders.get(`${listener} ${host}`) ?? []).filter(
-      (tunnel) => tunnel.session.id !== session.id || keyOf(host, tunnel.proto) === keyOf(host, proto),
-    );
+    const [holder] = this.#held
+      .holdersOf(host)
+      .filter((tunnel) => tunnel.session.id !== session.id || keyOf(host, tunnel.proto) === keyOf(host, proto));
     if (holder === undefined) return { host };
     const other = holder.session;
     if (other.credentialId !== session.credentialId) {
@@ -156,7 +171,7 @@ export class TunnelNames {
     if (!other.isOnline) {
       this.#ports.endTunnel(holder, `${host} was taken over by another agent`);
       // It may wait for the store, and nothing reaches the tunnel meanwhile.
-      this.release(host, holder);
+      this.#held.release(host, holder);
     } else if (!other.isSentAway && (await other.isAlive(HOLDER_ANSWERS_WITHIN_MS))) {
       return refusal(
         'ERR_POSTERN_TUNNEL_NAME_TAKEN',
@@ -166,10 +181,6 @@ export class TunnelNames {
     } else this.#ports.endSession(other, 'another agent took over the name because this one no longer responded');
     // Another tunnel may have taken it while the holder was being checked.
     return this.free(session, host, proto);
-  }
-
-  #isHeld(host: string): boolean {
-    return LISTENERS.some((listener) => this.#holders.has(`${listener} ${host}`));
   }
 }
 

@@ -7,7 +7,7 @@ import { type AgentSession, type LocalConnection, nameKey, portKey } from '../ag
 import type { ClusterPorts, GatewayPorts } from '../ports.ts';
 import type { Presence } from '../presence.ts';
 import type { SessionLife } from '../session-life.ts';
-import type { TunnelNames, TunnelPorts } from '../tunnel-names.ts';
+import type { HeldNames, TunnelNames, TunnelPorts } from '../tunnel-names.ts';
 import { Elsewhere } from './elsewhere.ts';
 import { HolderSide } from './holder-side.ts';
 import { Holds } from './holds.ts';
@@ -68,6 +68,7 @@ interface GatewayNodesParts {
   readonly cluster: ClusterPorts;
   readonly presence: Presence;
   readonly commands: SentCommands;
+  readonly heldNames: HeldNames;
   readonly life: () => SessionLife;
   readonly names: () => TunnelNames;
   readonly tcpPorts: () => TunnelPorts;
@@ -98,7 +99,7 @@ export class GatewayNodes {
 
   constructor(parts: GatewayNodesParts) {
     this.#parts = parts;
-    const { ports, cluster, life, names, requests, presence, commands } = parts;
+    const { ports, cluster, life, names, heldNames, requests, presence, commands } = parts;
     const onProblem = (err: unknown): void =>
       ports.log.warn({ err }, 'failed to write to the store which node has which agents');
     this.right = new Lapse({ ports, cluster, life, moves: () => this.#moves });
@@ -137,7 +138,7 @@ export class GatewayNodes {
       onMoved: (session, to) => void this.#moves.rejoin(session, to),
     });
     this.#moves = new SessionMoves({
-      ...{ ports, cluster, life, names, requests, presence },
+      ...{ ports, cluster, life, heldNames, requests, presence },
       records: this.records,
       homeSide: this.copies,
       holderSide: () => this.holders,

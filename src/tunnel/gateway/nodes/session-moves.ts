@@ -7,7 +7,7 @@ import { type AgentSession, type BoundTunnel, type RightToServe, sessionRecord }
 import type { ClusterPorts, GatewayPorts } from '../ports.ts';
 import type { Presence } from '../presence.ts';
 import type { SessionLife } from '../session-life.ts';
-import type { TunnelNames } from '../tunnel-names.ts';
+import type { HeldNames } from '../tunnel-names.ts';
 import { leaseLeftMs } from './grant.ts';
 import type { HolderSide, NewHome } from './holder-side.ts';
 import { GRANT_MS, type HomeSide, holdersOf } from './home-side.ts';
@@ -24,7 +24,7 @@ interface SessionMovesParts {
   readonly ports: Pick<GatewayPorts, 'log' | 'events'>;
   readonly cluster: ClusterPorts;
   readonly life: () => SessionLife;
-  readonly names: () => TunnelNames;
+  readonly heldNames: HeldNames;
   readonly requests: () => AgentRequests;
   readonly presence: Presence;
   readonly records: StoredSessions;
@@ -52,12 +52,12 @@ export class SessionMoves {
 
   /** This node is the home from now on, by the store. The agent notices nothing. */
   promote(session: AgentSession, epoch: number): void {
-    const { ports, life, names, requests, presence, records, holderSide } = this.#parts;
+    const { ports, life, heldNames, requests, presence, records, holderSide } = this.#parts;
     if (session.isEnded || (session.home === null && session.epoch === epoch)) return;
     session.home = null;
     session.epoch = epoch;
     session.right = this.#parts.right;
-    for (const tunnel of session.tunnels.values()) if (tunnel.host !== null) names().hold(tunnel.host, tunnel);
+    for (const tunnel of session.tunnels.values()) if (tunnel.host !== null) heldNames.hold(tunnel.host, tunnel);
     life().routeAll(session);
     records.changed(session);
     session.isReported = session.isOnline;
@@ -76,9 +76,9 @@ export class SessionMoves {
 
   /** Another node is the home from now on, by the store. Connections stay, and the new home decides about them. */
   demote(session: AgentSession, home: string, epoch: number): void {
-    const { ports, life, names, holderSide } = this.#parts;
+    const { ports, life, heldNames, holderSide } = this.#parts;
     for (const tunnel of session.tunnels.values()) {
-      if (tunnel.host !== null) names().release(tunnel.host, tunnel);
+      if (tunnel.host !== null) heldNames.release(tunnel.host, tunnel);
     }
     session.home = home;
     session.epoch = epoch;
