@@ -1,7 +1,7 @@
 import { getHeapStatistics } from 'node:v8';
 import { createDenseIds } from '../../src/kit/text/ksuid.ts';
 import type { Exchange } from '../../src/proxy/edge/exchange/exchange.ts';
-import { recordedRequest } from '../../src/proxy/edge/reports/record-request.ts';
+import { recordedRequest } from '../../src/proxy/edge/reports/request-reports.ts';
 import { RequestHistory } from '../../src/proxy/telemetry/requests/request-history.ts';
 import type { SpanQueue } from '../../src/proxy/tracing/span-queue.ts';
 import { Tracing } from '../../src/proxy/tracing/tracing.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, suite, test } from 'node:test';
-import { connectionObject, requestObject } from '../../src/control/events/traffic-events.ts';
+import { connectionObject, requestObject } from '../../src/control/events/event-recorder.ts';
 import type { JsonObject } from '../../src/kit/json.ts';
 import { FURNISHED_ENV, FurnishedWorld } from '../conformance/furnished-world.ts';
 import { TestWorld } from '../support/test-world.ts';

@@ -5,7 +5,7 @@ import { Validator } from '@seriousme/openapi-schema-validator';
 import type { TObject, TSchema } from 'typebox';
 import { operationsAt } from '../../src/control/api/openapi/document.ts';
 import { wireSchema } from '../../src/control/api/openapi/schema-components.ts';
-import { takesBody } from '../../src/control/api/request-bodies.ts';
+import { takesBody } from '../../src/control/api/request-parts.ts';
 import type { ErrorCode } from '../../src/kit/errors.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../src/kit/json.ts';
 import { createDecoder } from '../../src/kit/schema/decode-body.ts';

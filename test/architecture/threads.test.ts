@@ -23,7 +23,7 @@ const OF_WORKERS = [
   'src/store/errors.ts',
   'src/store/keyring.ts',
   'src/store/store.ts',
-  'src/control/events/traffic-events.ts',
+  'src/control/events/event-recorder.ts',
   'src/control/events/event-recorder.ts',
   'src/control/documents/long-answer.ts',
   'src/control/documents/kind-of-id.ts',

@@ -3,8 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { after, suite, test } from 'node:test';
 import type { NewPasskey } from '../../src/control/identity/contracts.ts';
 import { People } from '../../src/control/identity/people.ts';
-import { ReplicaCopy } from '../../src/store/replica/followed-replica.ts';
-import type { Replica } from '../../src/store/replica/replica.ts';
+import { type Replica, ReplicaCopy } from '../../src/store/replica/replica.ts';
 import { freshDatabase, startPostgres } from '../support/postgres.ts';
 import { TestWorld } from '../support/test-world.ts';
 

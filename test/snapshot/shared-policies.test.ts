@@ -5,7 +5,7 @@ import { runInNewContext } from 'node:vm';
 import { isPass } from '../../src/modules/contract/decides.ts';
 import { modules } from '../../src/modules/registry.ts';
 import { Snapshots } from '../../src/proxy/snapshot/snapshots.ts';
-import type { FollowedReplica } from '../../src/store/replica/followed-replica.ts';
+import type { FollowedReplica } from '../../src/store/replica/replica.ts';
 import { type MemoryPut, MemoryReplica, memoryId, memorySite } from '../support/memory-replica.ts';
 
 setFlagsFromString('--expose-gc');

@@ -1,4 +1,4 @@
-import { FollowedReplica } from '../../src/store/replica/followed-replica.ts';
+import { FollowedReplica } from '../../src/store/replica/replica.ts';
 import type { Change } from '../../src/store/store.ts';
 
 export interface MemoryPut {

@@ -7,8 +7,13 @@ import { Deliverer, startDeliveryUpkeep } from '../../control/events/delivery/de
 import { DeliveryMetrics } from '../../control/events/delivery/delivery-metrics.ts';
 import { createDestinationTester, DestinationDirectory } from '../../control/events/delivery/destination-directory.ts';
 import { destinationKinds } from '../../control/events/destinations/registry.ts';
-import { addRecordingMetrics, EventRecorder, WantedTypes } from '../../control/events/event-recorder.ts';
-import { createTrafficReporter, type TrafficReporter } from '../../control/events/traffic-events.ts';
+import {
+  addRecordingMetrics,
+  createTrafficReporter,
+  EventRecorder,
+  type TrafficReporter,
+  WantedTypes,
+} from '../../control/events/event-recorder.ts';
 import type { DestinationTester } from '../../control/resources/event_destinations/event-destinations.ts';
 import type { Clock } from '../../kit/clock.ts';
 import type { JsonObject } from '../../kit/json.ts';

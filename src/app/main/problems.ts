@@ -31,12 +31,7 @@ import { login } from '../../modules/login/login.ts';
 import { discover, IssuerChecks } from '../../modules/login/provider/discovery.ts';
 import { settingsOf } from '../../modules/module-settings.ts';
 import { TOKEN_KIND } from '../../modules/service-account-records.ts';
-import {
-  CERTIFICATE_KIND,
-  DOMAIN_KIND,
-  readCertificate,
-  readDomain,
-} from '../../proxy/edge/tls/uploaded-certificates.ts';
+import { CERTIFICATE_KIND, DOMAIN_KIND, readCertificate, readDomain } from '../../proxy/edge/tls/certificate-store.ts';
 import type { KindOfId } from '../../proxy/snapshot/compile-backend.ts';
 import { type ProblemIndex, unpreparedModules } from '../../proxy/snapshot/problems.ts';
 import type { Store, StoredRecord } from '../../store/store.ts';

@@ -18,13 +18,11 @@ import {
 } from './authentication.ts';
 import { CrossOrigin } from './cross-origin.ts';
 import { answerBeforeBody, cutOffError, errorBody, PlainRefusals, shownError } from './error-response.ts';
-import { operationGate, operationHandler } from './operation-route.ts';
+import { operationGate, operationHandler, RateLimit, type RequestState } from './operation-route.ts';
 import type { OthersWrites } from './others-writes.ts';
 import type { ProtocolErrorAnswers } from './protocol-errors.ts';
 import { addPublicRoutes, type PublicPages, publicRoutes } from './public-routes.ts';
-import { RateLimit } from './rate-limit.ts';
-import { addBodyParsers, ignoreContentType, LargeBodies, largeBodyGate, takesBody } from './request-bodies.ts';
-import type { RequestState } from './request-state.ts';
+import { addBodyParsers, ignoreContentType, LargeBodies, largeBodyGate, takesBody } from './request-parts.ts';
 import {
   type ApiExtension,
   allowedMethods,

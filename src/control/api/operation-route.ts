@@ -1,5 +1,7 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyReply, FastifyRequest, onRequestHookHandler, RouteHandlerMethod } from 'fastify';
 import type { TObject } from 'typebox';
+import type { Clock } from '../../kit/clock.ts';
 import type { JsonObject } from '../../kit/json.ts';
 import { withParts } from '../../kit/load-part.ts';
 import { createDecoder } from '../../kit/schema/decode-body.ts';
@@ -7,20 +9,26 @@ import { invalidBody } from '../documents/errors.ts';
 import { checkIds } from '../documents/path-and-body.ts';
 import { canWrite, hasScope, requireScopes, scopesNeeded } from '../documents/scopes.ts';
 import { refuseWithout } from '../resources/errors.ts';
-import type { Operation, OperationRequest, OperationResult } from '../resources/operation.ts';
+import type { Operation, OperationRequest, OperationResult, Principal } from '../resources/operation.ts';
 import type { Authenticate, Caller } from './authentication.ts';
+import { apiErrors } from './errors.ts';
 import { type OthersWrites, repeatedIfStale } from './others-writes.ts';
-import { queryDecoder } from './query.ts';
-import type { RateLimit } from './rate-limit.ts';
-import { takesBody, unwrapBody } from './request-bodies.ts';
-import { idempotencyOf, idempotencyRefused, parseIfMatch, parseIfNoneMatch } from './request-headers.ts';
-import { type Admission, requestedVersion } from './request-state.ts';
+import {
+  idempotencyOf,
+  idempotencyRefused,
+  type LargeBody,
+  parseIfMatch,
+  parseIfNoneMatch,
+  queryDecoder,
+  takesBody,
+  unwrapBody,
+} from './request-parts.ts';
 import { type GzipResponses, statusOf, writeResult } from './write-result.ts';
 
 /** Parsing a large body takes the event loop's time: only keys that can write something may send one. */
 const MAX_BYTES_OF_READERS = 65_536;
 
-export interface Gate {
+interface Gate {
   readonly authenticate: Authenticate;
   readonly rateLimit: RateLimit;
 }
@@ -68,7 +76,7 @@ function refuseLargeBodyOfReader({ headers }: FastifyRequest, { principal }: Cal
   });
 }
 
-export interface HandlerPorts {
+interface HandlerPorts {
   readonly authenticate: Authenticate;
   readonly others: OthersWrites;
   readonly gzip: GzipResponses;
@@ -169,4 +177,89 @@ function idempotency(
     path,
     rawBody: JSON.stringify(request.body ?? null),
   });
+}
+
+/** Results of the gate for an admitted request. */
+interface Admission {
+  readonly principal: Principal;
+  readonly token: string;
+  readonly version: RequestedVersion;
+}
+
+/** State of a request across Fastify's hooks. */
+export interface RequestState {
+  readonly operationId: string;
+  readonly startedAt: number;
+  apiKeyId: string | null;
+  admission: Admission | null;
+  /** Null: the body is small. */
+  largeBody: LargeBody | null;
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    postern: RequestState;
+  }
+}
+
+interface RequestedVersion {
+  readonly version: 0 | 2;
+  /** Named by the retired service's header: existing clients only need another base URL. */
+  readonly isLegacyClient: boolean;
+}
+
+function requestedVersion(headers: IncomingHttpHeaders, operation: Operation): RequestedVersion {
+  const own = headers['service-version'];
+  const legacy = headers['ngrok-version'];
+  if (own !== undefined && legacy !== undefined && own !== legacy) {
+    throw versionError('Service-Version and Ngrok-Version differ');
+  }
+  const named = own ?? legacy;
+  const isLegacyClient = own === undefined;
+  if (named === '2') return { version: 2, isLegacyClient };
+  if (named === '0' && operation.acceptsVersion0 === true) return { version: 0, isLegacyClient };
+  if (named === undefined || named === '') throw versionError('the request has no version');
+  if (named === '0') throw versionError('version 0 is supported only for GET /tunnels and GET /tunnels/{id}');
+  throw versionError(`version "${String(named).slice(0, 20)}" is not supported`);
+}
+
+function versionError(problem: string): Error {
+  return apiErrors.create('ERR_POSTERN_VERSION', `${problem}: send "Service-Version: 2"`);
+}
+
+interface Bucket {
+  tokens: number;
+  atMs: number;
+}
+
+/** A token bucket per API key, with a burst of one second's worth of requests. 0 = off. */
+export class RateLimit {
+  readonly #buckets = new Map<string, Bucket>();
+  readonly #perSecond: number;
+  readonly #clock: Clock;
+
+  constructor(perSecond: number, clock: Clock) {
+    this.#perSecond = perSecond;
+    this.#clock = clock;
+  }
+
+  take(apiKeyId: string): void {
+    if (this.#perSecond === 0) return;
+    const nowMs = this.#clock.nowMs();
+    const bucket = this.#buckets.get(apiKeyId) ?? { tokens: this.#perSecond, atMs: nowMs };
+    bucket.tokens = Math.min(this.#perSecond, bucket.tokens + ((nowMs - bucket.atMs) / 1000) * this.#perSecond);
+    bucket.atMs = nowMs;
+    this.#buckets.set(apiKeyId, bucket);
+    if (bucket.tokens < 1) {
+      const seconds = Math.max(1, Math.ceil((1 - bucket.tokens) / this.#perSecond));
+      throw apiErrors.create(
+        'ERR_POSTERN_RATE_LIMITED',
+        `more than ${this.#perSecond} requests per second with this API key: wait ${seconds} s`,
+        {
+          headers: { 'retry-after': String(seconds) },
+        },
+      );
+    }
+    bucket.tokens -= 1;
+  }
 }

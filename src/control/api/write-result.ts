@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import { accepts } from '../../kit/http/header-values.ts';
 import type { Operation, OperationRequest, OperationResult } from '../resources/operation.ts';
-import { parseIfNoneMatch } from './request-headers.ts';
+import { parseIfNoneMatch } from './request-parts.ts';
 
 interface AnsweredOperation {
   readonly operation: Operation;

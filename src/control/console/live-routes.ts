@@ -4,7 +4,7 @@ import type { LiveStreams } from '../../proxy/telemetry/live/live-streams.ts';
 import type { SearchedWord } from '../../proxy/telemetry/requests/request-filter.ts';
 import type { Authenticate, AuthenticationAttempt, Caller } from '../api/authentication.ts';
 import { apiErrors } from '../api/errors.ts';
-import { queryDecoder } from '../api/query.ts';
+import { queryDecoder } from '../api/request-parts.ts';
 import { requireScopes } from '../documents/scopes.ts';
 import { resourceErrors } from '../resources/errors.ts';
 import { coversScope, type Principal } from '../resources/operation.ts';

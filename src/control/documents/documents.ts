@@ -11,17 +11,20 @@ import { changeEvent, isChangeWanted } from './change-events.ts';
 import { answerWrite, type Committed, commitWithRetries, IdempotentCreates, writtenRecord } from './commits.ts';
 import { repeatsPending } from './confirmation/pending-change.ts';
 import {
+  asSeen,
   changedByResource,
   changedConfig,
   checkConfig,
   decodeWrite,
+  expectMatch,
   legacyPatchBody,
   sealedConfig,
+  withProblem,
+  withWarning,
 } from './decode-write.ts';
 import type { DocumentsContext } from './documents-context.ts';
 import { documentErrors, invalidBody } from './errors.ts';
 import { ModuleDocuments } from './module-documents.ts';
-import { asSeen, expectMatch, withProblem, withWarning } from './preconditions.ts';
 import {
   configOf,
   deletionOf,

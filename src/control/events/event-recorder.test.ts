@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { OutboxEvent } from '../../store/store.ts';
-import { EventRecorder, type WantedTypes } from './event-recorder.ts';
-import { requestObject } from './traffic-events.ts';
+import { EventRecorder, requestObject, type WantedTypes } from './event-recorder.ts';
 
 interface World {
   readonly recorder: EventRecorder;

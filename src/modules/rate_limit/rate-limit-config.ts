@@ -1,6 +1,6 @@
 import type { Static } from 'typebox';
 import Type from 'typebox';
-import { isToken } from '../../kit/http1/header-names.ts';
+import { isToken } from '../../kit/http1/header-block.ts';
 import { ownerOf } from '../../kit/net/shared-places.ts';
 import { bodyProblem } from '../../kit/schema/decode-body.ts';
 import type { FieldProblem } from '../../kit/schema/field-problem.ts';

@@ -2,8 +2,7 @@ import { createHash } from 'node:crypto';
 import { KeyedMutex } from '../../kit/async/turns.ts';
 import { type Clock, rfc3339 } from '../../kit/clock.ts';
 import { isJsonObject, type JsonObject } from '../../kit/json.ts';
-import { addSealedRecord } from '../../store/replica/followed-replica.ts';
-import type { Replica } from '../../store/replica/replica.ts';
+import { addSealedRecord, type Replica } from '../../store/replica/replica.ts';
 import type { Store, StoredRecord } from '../../store/store.ts';
 import { AcmeFailure } from './client/acme-failure.ts';
 import {

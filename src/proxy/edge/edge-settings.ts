@@ -3,10 +3,9 @@ import type { UpstreamLimits } from '../upstream/upstream.ts';
 import type { AdmissionLimits } from './admission.ts';
 import type { StrictTransportSecuritySettings } from './answers/strict-transport-security.ts';
 import type { ForwardingSettings } from './forwarding/forwarded-request.ts';
-import { DroppedHeaders } from './http/dropped-headers.ts';
-import type { HeadRules } from './http/request-head.ts';
+import { DroppedHeaders, type HeadRules } from './http/request-head.ts';
 import type { HttpLimits } from './http/sweep.ts';
-import type { RecordingSettings } from './reports/record-request.ts';
+import type { RecordingSettings } from './reports/request-reports.ts';
 import type { TlsLimits } from './tls/tls-ports.ts';
 
 /** Limits and behaviour of the edge. */

@@ -1,4 +1,3 @@
-import type { BackendSnapshot, Target } from '../../backends/backend.ts';
 import type { Clock } from '../../kit/clock.ts';
 import type { EdgeSnapshot } from '../snapshot/edge-snapshot.ts';
 import type { LiveCounts } from '../telemetry/metrics/edge-metrics.ts';
@@ -72,7 +71,7 @@ export class ServingRuntime implements EdgeRuntime {
   readonly tracing: EdgeRuntime['tracing'];
   readonly behind: EdgeRuntime['behind'];
   readonly newRequestId: (nowMs: number) => string;
-  readonly targetsOf: (backend: BackendSnapshot) => readonly Target[];
+  readonly targetsOf: EdgeRuntime['targetsOf'];
   readonly #load: EdgeLoad;
   readonly #reports: RequestReports;
   readonly #addresses: ClientAddresses;

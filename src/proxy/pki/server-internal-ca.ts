@@ -1,8 +1,7 @@
 import type { Logger } from 'pino';
 import type { Clock } from '../../kit/clock.ts';
 import { loadPart } from '../../kit/load-part.ts';
-import { addSealedRecord } from '../../store/replica/followed-replica.ts';
-import type { Replica } from '../../store/replica/replica.ts';
+import { addSealedRecord, type Replica } from '../../store/replica/replica.ts';
 import type { Store } from '../../store/store.ts';
 import type { InternalCa } from './internal-ca.ts';
 import type { AuthorityRecords } from './internal-ca-places.ts';

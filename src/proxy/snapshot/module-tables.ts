@@ -5,7 +5,7 @@ import type { Module } from '../../modules/contract/module.ts';
 import type { ChildRecord, ChildTable } from '../../modules/contract/prepare.ts';
 import { moduleNameOf, moduleRecordKey } from '../../modules/module-config.ts';
 import { foreignHeaders, nameMatcher, namesOf } from '../../modules/reserved-names.ts';
-import type { FollowedReplica } from '../../store/replica/followed-replica.ts';
+import type { FollowedReplica } from '../../store/replica/replica.ts';
 import type { Change, StoredRecord } from '../../store/store.ts';
 
 /** An edge is compiled again for a change of any of its routes, and most of its records are still the same ones. */

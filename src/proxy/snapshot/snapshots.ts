@@ -1,6 +1,6 @@
 import { type SliceBudget, SliceLane, TimeSlice } from '../../kit/async/slices.ts';
 import { isHostOrBelow } from '../../kit/net/host-name.ts';
-import type { FollowedReplica } from '../../store/replica/followed-replica.ts';
+import type { FollowedReplica } from '../../store/replica/replica.ts';
 import { type Change, revisionOf } from '../../store/store.ts';
 import { SharedBackends } from './compile-backend.ts';
 import {

@@ -1,6 +1,10 @@
 import type { HeaderList } from '../../kit/http/header-values.ts';
-import { CarriedBytes, unfinishedLinesProblem } from '../../kit/http1/carried-bytes.ts';
-import { Http1ChunkedBody, type ParserProblem } from '../../kit/http1/chunked-body.ts';
+import {
+  CarriedBytes,
+  Http1ChunkedBody,
+  type ParserProblem,
+  unfinishedLinesProblem,
+} from '../../kit/http1/chunked-body.ts';
 import { Http1HeaderBlock, TOO_MANY_FIELDS } from '../../kit/http1/header-block.ts';
 import { bufferPassed } from '../../kit/net/waiting-bytes.ts';
 import { MAX_INFORMATIONAL, type ResponseHead } from './upstream.ts';

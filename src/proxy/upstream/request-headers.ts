@@ -1,5 +1,5 @@
 import { type HeaderList, HOP_BY_HOP } from '../../kit/http/header-values.ts';
-import { headerName, isAllowedInTrailers, isToken } from '../../kit/http1/header-names.ts';
+import { headerName, isAllowedInTrailers, isToken } from '../../kit/http1/header-block.ts';
 import type { ResponseHead, UpstreamRequest } from './upstream.ts';
 
 /**

@@ -10,7 +10,7 @@ import {
   type Store,
   type StoredRecord,
 } from '../store.ts';
-import { Replica } from './replica.ts';
+import { Replica, ReplicaCopy } from './replica.ts';
 
 const KIND = 'key';
 
@@ -164,4 +164,55 @@ suite('listeners of the replica', () => {
     fake.listener([put('a', 1), other, unknown, put('b', 1)]);
     assert.deepEqual(heard, [['a,b'], ['a,o,b'], []]);
   });
+});
+
+function record(id: string, revision: number): StoredRecord {
+  return { kind: 'k', id, parent: null, revision, doc: {}, secrets: null };
+}
+
+function putAt(id: string, revision: number): Change {
+  return { op: 'put', record: record(id, revision) };
+}
+
+function deleted(id: string, revision: number): Change {
+  return { op: 'delete', key: { kind: 'k', id }, revision };
+}
+
+function revisions(copy: ReplicaCopy): readonly (readonly [string, number])[] {
+  return Array.from(copy.all('k'), ({ id, revision }) => [id, revision] as const);
+}
+
+function copyOf(records: readonly StoredRecord[]): ReplicaCopy {
+  const copy = new ReplicaCopy(() => Promise.resolve());
+  copy.fill(records);
+  return copy;
+}
+
+test('a record that was deleted while the copy is filled does not come back', () => {
+  const copy = copyOf([]);
+  copy.show([deleted('a', 5), putAt('b', 6)]);
+  copy.fill([record('a', 1), record('b', 2), record('c', 3)]);
+  assert.deepEqual(revisions(copy), [
+    ['b', 6],
+    ['c', 3],
+  ]);
+});
+
+test('follows the replica to an earlier state', () => {
+  const copy = copyOf([record('a', 9), record('b', 9)]);
+  copy.filled();
+  copy.show([putAt('a', 4), deleted('b', 4)]);
+  assert.deepEqual(revisions(copy), [['a', 4]]);
+});
+
+test('tells listeners of the kinds that they follow, after it shows them', () => {
+  const copy = copyOf([record('a', 1)]);
+  copy.filled();
+  const told: unknown[] = [];
+  const stop = copy.onChange((changes) => told.push([changes.length, revisions(copy)]), ['k']);
+  copy.onChange(() => told.push('another kind'), ['other']);
+  copy.show([putAt('a', 2)]);
+  stop();
+  copy.show([putAt('a', 3)]);
+  assert.deepEqual(told, [[1, [['a', 2]]]]);
 });

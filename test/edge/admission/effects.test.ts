@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { LaterDecision, Verdict } from '../../../src/modules/contract/decides.ts';
 import type { Module } from '../../../src/modules/contract/module.ts';
 import type { PreparedModule } from '../../../src/modules/contract/prepared-module.ts';
-import { admissionSteps } from '../../../src/proxy/snapshot/admission-steps.ts';
+import { admissionSteps } from '../../../src/proxy/snapshot/compile-edge.ts';
 import type { RouteSnapshot } from '../../../src/proxy/snapshot/edge-snapshot.ts';
 import { JudgedExchange } from './judged-exchange.ts';
 

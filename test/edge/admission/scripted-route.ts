@@ -1,7 +1,7 @@
 import type { Permit, Verdict } from '../../../src/modules/contract/decides.ts';
 import type { Module } from '../../../src/modules/contract/module.ts';
 import type { OwnAnswer, OwnPathSite, PreparedModule } from '../../../src/modules/contract/prepared-module.ts';
-import { admissionSteps } from '../../../src/proxy/snapshot/admission-steps.ts';
+import { admissionSteps } from '../../../src/proxy/snapshot/compile-edge.ts';
 import type { NamedModule, RouteSnapshot } from '../../../src/proxy/snapshot/edge-snapshot.ts';
 
 /** What a module does: it passes, refuses or throws, at once (capital letter) or later; `n` never decides. */

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { Module } from '../../../src/modules/contract/module.ts';
 import { modules } from '../../../src/modules/registry.ts';
 import { nameMatcher, reservedNames } from '../../../src/modules/reserved-names.ts';
-import { DroppedHeaders } from '../../../src/proxy/edge/http/dropped-headers.ts';
+import { DroppedHeaders } from '../../../src/proxy/edge/http/request-head.ts';
 
 const toy = (declared: Partial<Module>): Module => ({ name: 'toy', ...declared }) as Module;
 

@@ -1,6 +1,6 @@
 import { duplexPair } from 'node:stream';
 import { setImmediate as turn } from 'node:timers/promises';
-import { isAllowedInTrailers } from '../../../src/kit/http1/header-names.ts';
+import { isAllowedInTrailers } from '../../../src/kit/http1/header-block.ts';
 import { headRules } from '../../../src/proxy/edge/edge-settings.ts';
 import type { RequestHead } from '../../../src/proxy/edge/http/request-head.ts';
 import type { HttpLimits } from '../../../src/proxy/edge/http/sweep.ts';

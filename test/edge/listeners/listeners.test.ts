@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, type Server, type Socket } from 'node:net';
 import { suite, type TestContext, test } from 'node:test';
 import { edgeErrors } from '../../../src/proxy/edge/errors.ts';
-import { DroppedHeaders } from '../../../src/proxy/edge/http/dropped-headers.ts';
 import { HttpServers } from '../../../src/proxy/edge/http/http-servers.ts';
+import { DroppedHeaders } from '../../../src/proxy/edge/http/request-head.ts';
 import {
   type OpenServer,
   openEdgeListener,

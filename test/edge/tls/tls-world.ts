@@ -7,11 +7,15 @@ import type { TestContext } from 'node:test';
 import { type ConnectionOptions, connect, type TLSSocket } from 'node:tls';
 import type { TlsPolicy } from '../../../src/modules/contract/decides.ts';
 import { AcmeChallenges } from '../../../src/proxy/edge/tls/acme-challenges.ts';
-import { type CertificateStore, createCertificateStore } from '../../../src/proxy/edge/tls/certificate-store.ts';
+import {
+  type CertificateRecord,
+  type CertificateRecordChange,
+  type CertificateStore,
+  createCertificateStore,
+} from '../../../src/proxy/edge/tls/certificate-store.ts';
 import type { SharedSecret } from '../../../src/proxy/edge/tls/host-servers.ts';
 import { TlsFront } from '../../../src/proxy/edge/tls/tls-front.ts';
 import type { EdgeConnection, TlsLimits } from '../../../src/proxy/edge/tls/tls-ports.ts';
-import type { CertificateRecord, CertificateRecordChange } from '../../../src/proxy/edge/tls/uploaded-certificates.ts';
 import type { EdgeSnapshot } from '../../../src/proxy/snapshot/edge-snapshot.ts';
 import { HostTable } from '../../../src/proxy/snapshot/host-table.ts';
 import { RouteTable } from '../../../src/proxy/snapshot/route-table.ts';

@@ -5,7 +5,7 @@ import type { Module } from '../../../src/modules/contract/module.ts';
 import type { PreparedModule } from '../../../src/modules/contract/prepared-module.ts';
 import type { ClientSide } from '../../../src/proxy/edge/connections/connection-facts.ts';
 import { Exchange } from '../../../src/proxy/edge/exchange/exchange.ts';
-import { admissionSteps } from '../../../src/proxy/snapshot/admission-steps.ts';
+import { admissionSteps } from '../../../src/proxy/snapshot/compile-edge.ts';
 import type { AdmissionStep, EdgeSnapshot, RouteSnapshot } from '../../../src/proxy/snapshot/edge-snapshot.ts';
 import { exchangeRuntime } from '../admission/exchange-runtime.ts';
 

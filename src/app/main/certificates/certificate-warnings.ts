@@ -3,7 +3,7 @@ import type { Clock } from '../../../kit/clock.ts';
 import { hostOf } from '../../../kit/net/host-name.ts';
 import { CRL_KIND, crlId, crlModeOf, crlStatus } from '../../../modules/authority-crl.ts';
 import { MANAGED_CERTIFICATE, type ManagedCertificateDoc, managedStatus } from '../../../proxy/acme/records.ts';
-import { CERTIFICATE_KIND, DOMAIN_KIND, UploadedCertificates } from '../../../proxy/edge/tls/uploaded-certificates.ts';
+import { CERTIFICATE_KIND, DOMAIN_KIND, UploadedCertificates } from '../../../proxy/edge/tls/certificate-store.ts';
 import { problemLine } from '../../../proxy/snapshot/problems.ts';
 import type { RecordReader } from '../../../store/replica/record-table.ts';
 import type { Replica } from '../../../store/replica/replica.ts';

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import type { Catalog } from '../../../control/documents/catalog.ts';
-import type { TrafficReporter } from '../../../control/events/traffic-events.ts';
+import type { TrafficReporter } from '../../../control/events/event-recorder.ts';
 import type { Clock } from '../../../kit/clock.ts';
 import type { RequestLogger } from '../../../kit/logging/logger.ts';
 import type { ArrivingClients } from '../../../kit/net/arriving-clients.ts';
@@ -27,7 +27,7 @@ import { EdgeMetrics } from '../../../proxy/telemetry/metrics/edge-metrics.ts';
 import type { RequestHistory } from '../../../proxy/telemetry/requests/request-history.ts';
 import type { Tracing } from '../../../proxy/tracing/tracing.ts';
 import { type OwnAddresses, upstreamGuard } from '../../../proxy/upstream/upstream-guard.ts';
-import type { FollowedReplica } from '../../../store/replica/followed-replica.ts';
+import type { FollowedReplica } from '../../../store/replica/replica.ts';
 import type { Config } from '../../settings/schema.ts';
 import { openModuleRuntimes, type RuntimeDependencies } from './module-runtimes.ts';
 import type { ProxiedListener } from './proxied-clients.ts';

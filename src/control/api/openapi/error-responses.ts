@@ -2,7 +2,7 @@ import type { ErrorCode, ErrorRow, ErrorRows } from '../../../kit/errors.ts';
 import { STATUS_CODES } from '../../../kit/http/node-http.ts';
 import type { JsonObject } from '../../../kit/json.ts';
 import type { Operation } from '../../resources/operation.ts';
-import { takesBody } from '../request-bodies.ts';
+import { takesBody } from '../request-parts.ts';
 import { type Components, JSON_TYPE, type Reference, type ResponseObject } from './document.ts';
 import { headerRef } from './headers.ts';
 import type { Subject } from './subjects.ts';

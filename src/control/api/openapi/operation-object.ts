@@ -2,8 +2,7 @@ import type { TSchema } from 'typebox';
 import type { JsonObject } from '../../../kit/json.ts';
 import { scopesNeeded } from '../../documents/scopes.ts';
 import type { Operation } from '../../resources/operation.ts';
-import { MAY_BE_EMPTY } from '../query.ts';
-import { takesBody } from '../request-bodies.ts';
+import { MAY_BE_EMPTY, takesBody } from '../request-parts.ts';
 import {
   JSON_TYPE,
   type OperationObject,

@@ -7,7 +7,7 @@ import type { JsonObject } from '../../../kit/json.ts';
 import { createDecoder } from '../../../kit/schema/decode-body.ts';
 import type { Replica } from '../../../store/replica/replica.ts';
 import type { Authenticate } from '../../api/authentication.ts';
-import { ignoreContentType, unwrapBody } from '../../api/request-bodies.ts';
+import { ignoreContentType, unwrapBody } from '../../api/request-parts.ts';
 import { invalidBody } from '../../documents/errors.ts';
 import { type ConsoleSession, keyName, type SignedIn } from '../../resources/console-session-record.ts';
 import { LOCAL_CALLER } from '../../resources/operation.ts';

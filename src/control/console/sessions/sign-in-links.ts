@@ -6,7 +6,7 @@ import { escapedHtml } from '../../../kit/http/plain-page.ts';
 import { hashToken, isSameSecret, newCode, shownCode, typedCode } from '../../../kit/text/secrets.ts';
 import type { Replica } from '../../../store/replica/replica.ts';
 import type { Authenticate, FailedAuthenticationDelay } from '../../api/authentication.ts';
-import { ignoreContentType } from '../../api/request-bodies.ts';
+import { ignoreContentType } from '../../api/request-parts.ts';
 import { keyName, type SignedIn } from '../../resources/console-session-record.ts';
 import { LOCAL_CALLER } from '../../resources/operation.ts';
 import { consoleErrors } from '../errors.ts';

@@ -1,8 +1,7 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { canonicalJson, type JsonValue } from '../../../kit/json.ts';
 import { isSameSecret } from '../../../kit/text/secrets.ts';
-import { addSealedRecord } from '../../../store/replica/followed-replica.ts';
-import type { Replica } from '../../../store/replica/replica.ts';
+import { addSealedRecord, type Replica } from '../../../store/replica/replica.ts';
 import type { HistoryDocument, HistoryLink, LinkableEntry, Store } from '../../../store/store.ts';
 
 /**

@@ -8,7 +8,7 @@ import {
   type Verdict,
 } from '../../../modules/contract/decides.ts';
 import type { AdmissionStep, EdgeSnapshot, RouteSnapshot } from '../../snapshot/edge-snapshot.ts';
-import { handshakeSuffices } from '../connections/handshake-suffices.ts';
+import { handshakeSuffices } from '../connections/connection-facts.ts';
 import type { Exchange } from './exchange.ts';
 
 /**

@@ -7,17 +7,16 @@ import type { AdmissionStep, EdgeSnapshot, RouteSnapshot } from '../../snapshot/
 import type { RouteTaken } from '../../upstream/upstream.ts';
 import { answerExchange, answerOrCut } from '../answers/answer-or-cut.ts';
 import { type ErrorAnswer, errorPage } from '../answers/error-page.ts';
-import type { ClientSide, ConnectionFacts } from '../connections/connection-facts.ts';
-import { handshakeSuffices } from '../connections/handshake-suffices.ts';
+import { type ClientSide, type ConnectionFacts, handshakeSuffices } from '../connections/connection-facts.ts';
 import type { EdgeRuntime } from '../edge-runtime.ts';
 import { type EdgeErrorCode, edgeErrors } from '../errors.ts';
 import { Forwarding } from '../forwarding/forwarding.ts';
 import { RequestChanges } from '../forwarding/request-changes.ts';
 import type { IncomingRequest, RequestProblem } from '../http/incoming-request.ts';
-import { ObservedRequest } from '../reports/observed-request.ts';
 import { type AdmissionWalk, afterLate, askSteps, currentRoute, Reevaluation } from './ask-steps.ts';
 import { OutcomeReport } from './outcome-report.ts';
 import { isOwnPath, serveOwnHost, serveOwnPath } from './own-paths.ts';
+import { ObservedRequest } from './received-request.ts';
 import { MISDIRECTED, oddOnOwnHost, STALE_CONNECTION, unmatched, unpreparedModule } from './refusals.ts';
 
 const NO_BACKEND_MESSAGE = 'This site has no backend yet. Its operator must configure one.';

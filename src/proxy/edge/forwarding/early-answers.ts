@@ -8,7 +8,7 @@ import { type EdgeErrorCode, edgeErrors } from '../errors.ts';
 import type { IncomingRequest } from '../http/incoming-request.ts';
 import { PerSecond } from '../limits/per-second.ts';
 import { unreadReason } from '../reports/access-log.ts';
-import { type RecordingSettings, recordedEarly } from '../reports/record-request.ts';
+import { type RecordingSettings, recordedEarly } from '../reports/request-reports.ts';
 
 /** The response to a request that no route was asked for. */
 export interface EarlyAnswer {

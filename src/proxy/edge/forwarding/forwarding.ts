@@ -20,8 +20,7 @@ import type { Exchange } from '../exchange/exchange.ts';
 import { notSwitched, refusedAsOpen } from '../exchange/own-paths.ts';
 import type { ResponseWriter } from '../http/incoming-request.ts';
 import { TunnelUpstream } from '../tunnels/tunnel-upstream.ts';
-import { forwardedRequest } from './forwarded-request.ts';
-import { withoutOwnHeaders, withoutSetOwnCookies, withRequestId } from './own-cookies.ts';
+import { forwardedRequest, withoutOwnHeaders, withoutSetOwnCookies, withRequestId } from './forwarded-request.ts';
 import { endBrokenBody } from './request-changes.ts';
 import {
   areWhole,

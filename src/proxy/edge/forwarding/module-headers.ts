@@ -1,7 +1,7 @@
 import { type HeaderList, HOP_BY_HOP } from '../../../kit/http/header-values.ts';
 import type { HeaderChange } from '../../../modules/contract/prepared-module.ts';
 import type { RequestChanger } from '../../snapshot/edge-snapshot.ts';
-import { FORWARDED, foldedName, SPECIAL } from '../http/dropped-headers.ts';
+import { FORWARDED, foldedName, SPECIAL } from '../http/request-head.ts';
 
 /** The edge computes these for each connection; from a module they would contradict it (RFC 9112 §6). */
 const FRAMING: ReadonlySet<string> = new Set([...HOP_BY_HOP, 'content-length']);

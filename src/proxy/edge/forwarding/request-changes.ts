@@ -11,8 +11,8 @@ import { edgeErrors } from '../errors.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 import { isOwnPath } from '../exchange/own-paths.ts';
 import { BodyReader } from '../exchange/received-request.ts';
+import { withoutOwnCookies } from './forwarded-request.ts';
 import { checkedChange, withHeaderChange, withoutNames } from './module-headers.ts';
-import { withoutOwnCookies } from './own-cookies.ts';
 
 const MESSAGE = 'The request was rejected: its body is incomplete.';
 

@@ -1,8 +1,7 @@
 import type { Socket } from 'node:net';
 import { attach, guarded, ignoreErrors, reportBug } from '../../../kit/guarded-listeners.ts';
 import { firstValue, type HeaderList } from '../../../kit/http/header-values.ts';
-import { CarriedBytes } from '../../../kit/http1/carried-bytes.ts';
-import type { ParserProblem } from '../../../kit/http1/chunked-body.ts';
+import { CarriedBytes, type ParserProblem } from '../../../kit/http1/chunked-body.ts';
 import { TOO_MANY_FIELDS } from '../../../kit/http1/header-block.ts';
 import { Http1Output } from '../../../kit/http1/http1-output.ts';
 import { breakOff } from '../../../kit/net/sockets.ts';

@@ -1,10 +1,14 @@
 import { Readable } from 'node:stream';
 import type { HeaderList } from '../../../kit/http/header-values.ts';
 import { METHODS } from '../../../kit/http/node-http.ts';
-import { type CarriedBytes, unfinishedLinesProblem } from '../../../kit/http1/carried-bytes.ts';
-import { type ChunkedBodyLimits, Http1ChunkedBody, type ParserProblem } from '../../../kit/http1/chunked-body.ts';
-import { FieldLines } from '../../../kit/http1/header-block.ts';
-import type { HeaderName } from '../../../kit/http1/header-names.ts';
+import {
+  type CarriedBytes,
+  type ChunkedBodyLimits,
+  Http1ChunkedBody,
+  type ParserProblem,
+  unfinishedLinesProblem,
+} from '../../../kit/http1/chunked-body.ts';
+import { FieldLines, type HeaderName } from '../../../kit/http1/header-block.ts';
 
 /** Any other byte is a space, a control character or DEL: two programs could read the line differently. */
 const BAD_TARGET = /[^\x21-\x7e\x80-\xff]/;

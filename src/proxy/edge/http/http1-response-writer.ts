@@ -2,7 +2,7 @@ import type { Duplex } from 'node:stream';
 import type { ListenerOwner } from '../../../kit/guarded-listeners.ts';
 import { firstValue, type HeaderList } from '../../../kit/http/header-values.ts';
 import { STATUS_CODES } from '../../../kit/http/node-http.ts';
-import { headerName } from '../../../kit/http1/header-names.ts';
+import { headerName } from '../../../kit/http1/header-block.ts';
 import type { Http1Output, OutputSocket } from '../../../kit/http1/http1-output.ts';
 import { copyOf } from '../../../kit/net/waiting-bytes.ts';
 import { lastChunk } from '../../upstream/request-headers.ts';

@@ -1,11 +1,10 @@
 import type { ServerHttp2Stream } from 'node:http2';
 import { listen } from '../../../kit/guarded-listeners.ts';
 import type { HeaderList } from '../../../kit/http/header-values.ts';
-import type { DroppedHeaders } from './dropped-headers.ts';
 import type { Http1RequestStart } from './http1-request.ts';
 import type { Http2ResponseWriter } from './http2-response-writer.ts';
 import { TOO_LARGE } from './incoming-request.ts';
-import type { HeadReading, RawHead } from './request-head.ts';
+import type { DroppedHeaders, HeadReading, RawHead } from './request-head.ts';
 
 /** For both protocols. */
 export const HEAD_TOO_LARGE: HeadReading = {

@@ -6,7 +6,7 @@ import { type EdgeErrorCode, edgeErrors } from '../errors.ts';
 import type { EarlyAnswer, EarlyAnswers } from '../forwarding/early-answers.ts';
 import type { IncomingRequest, ResponseWriter } from '../http/incoming-request.ts';
 import type { RequestHead } from '../http/request-head.ts';
-import type { UnknownNameAnswer } from '../reports/unknown-names.ts';
+import type { UnknownNameAnswer } from '../reports/request-reports.ts';
 import type { AcmeChallenge } from '../tls/acme-challenges.ts';
 
 const HTTPS_PORT = 443;

@@ -8,10 +8,10 @@ import { answerVacant, type VacantNames } from '../answers/vacant-names.ts';
 import {
   type ClientAddresses,
   type ConnectionFacts,
+  currentFacts,
   onPlainHost,
   plainFacts,
 } from '../connections/connection-facts.ts';
-import { currentFacts } from '../connections/handshake-suffices.ts';
 import type { EdgeRuntime } from '../edge-runtime.ts';
 import type { EdgeSettings } from '../edge-settings.ts';
 import { serveRequest } from '../exchange/exchange.ts';
@@ -20,7 +20,7 @@ import { HttpServers } from '../http/http-servers.ts';
 import type { IncomingRequest } from '../http/incoming-request.ts';
 import type { HeadRules, RequestHead } from '../http/request-head.ts';
 import type { UnsentResponse } from '../http/unread-bodies.ts';
-import type { UnknownNames } from '../reports/unknown-names.ts';
+import type { UnknownNames } from '../reports/request-reports.ts';
 import type { EdgeLoad } from '../serving-runtime.ts';
 import type { AcmeChallenges } from '../tls/acme-challenges.ts';
 import type { EdgeConnection, TlsLog } from '../tls/tls-ports.ts';

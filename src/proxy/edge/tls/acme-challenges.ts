@@ -3,8 +3,8 @@ import { createServer, type Server, type TLSSocket } from 'node:tls';
 import type { Clock } from '../../../kit/clock.ts';
 import { closing, listenPer } from '../../../kit/guarded-listeners.ts';
 import { loadPart } from '../../../kit/load-part.ts';
+import type { CertificateRecord, CertificateRecordChange, CertificateRecords } from './certificate-store.ts';
 import type { ClientHello } from './client-hello.ts';
-import type { CertificateRecord, CertificateRecordChange, CertificateRecords } from './uploaded-certificates.ts';
 
 const CHALLENGE_KIND = 'acme_challenge';
 /** RFC 8737 §4. */

@@ -11,7 +11,7 @@ import type { Clock } from '../../../kit/clock.ts';
 import { closing, listenPer } from '../../../kit/guarded-listeners.ts';
 import { LruMap } from '../../../kit/lru-map.ts';
 import type { TlsPolicy } from '../../../modules/contract/decides.ts';
-import type { ServedCertificate } from './uploaded-certificates.ts';
+import type { ServedCertificate } from './certificate-store.ts';
 
 /** 32 bytes that belong to the text, the same on every node of an installation. */
 export type SharedSecret = (text: string) => Buffer;

@@ -6,13 +6,13 @@ import { readProxyHeader } from '../../../kit/net/proxy-header.ts';
 import type { ClientCertificate, TlsPolicy } from '../../../modules/contract/decides.ts';
 import type { EdgeSnapshot } from '../../snapshot/edge-snapshot.ts';
 import { type AcmeChallenge, ChallengeServers } from './acme-challenges.ts';
+import type { ServedCertificate } from './certificate-store.ts';
 import { judgeRevocation, verifiedCertificateOf } from './client-certificate.ts';
 import { type ClientHello, type PeekResult, peekClientHello } from './client-hello.ts';
 import { endWith, endWithAlert, handshakeFailure, plainHttpAnswer } from './handshake-failure.ts';
 import { HostServers } from './host-servers.ts';
 import { type Handshake, PendingHandshakes } from './pending-handshakes.ts';
 import { DEFAULT_TLS_LIMITS, type TlsFrontOptions, type TlsLimits } from './tls-ports.ts';
-import type { ServedCertificate } from './uploaded-certificates.ts';
 
 const UNLISTED_PROXY = 'it starts with a PROXY header, and its address is not in proxy_protocol_from';
 

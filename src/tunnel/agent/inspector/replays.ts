@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { reportBug } from '../../../kit/guarded-listeners.ts';
 import { type HeaderList, HOP_BY_HOP } from '../../../kit/http/header-values.ts';
-import { isToken } from '../../../kit/http1/header-names.ts';
+import { isToken } from '../../../kit/http1/header-block.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../kit/json.ts';
 import { parseUniqueJson } from '../../../kit/text/json-shape.ts';
 import type { RequestBody, UpstreamExchange } from '../../../proxy/upstream/upstream.ts';

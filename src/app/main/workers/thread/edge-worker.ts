@@ -4,12 +4,12 @@ import { setImmediate as setImmediatePromise } from 'node:timers/promises';
 import { isMainThread, parentPort, workerData } from 'node:worker_threads';
 import { Registry } from 'prom-client';
 import { kindOfIdIn } from '../../../../control/documents/kind-of-id.ts';
-import { WantedTypes } from '../../../../control/events/event-recorder.ts';
 import {
   CONNECTION_CLOSED,
   REQUEST_COMPLETE,
   type TrafficReporter,
-} from '../../../../control/events/traffic-events.ts';
+  WantedTypes,
+} from '../../../../control/events/event-recorder.ts';
 import { identityAddress } from '../../../../control/identity/contracts.ts';
 import { SliceLane } from '../../../../kit/async/slices.ts';
 import { listenOnce, reporting } from '../../../../kit/guarded-listeners.ts';
@@ -36,7 +36,7 @@ import { InstallationSeries } from '../../../../proxy/telemetry/series/installat
 import { TrafficSeries } from '../../../../proxy/telemetry/series/traffic-series.ts';
 import { OwnAddresses } from '../../../../proxy/upstream/upstream-guard.ts';
 import { createKeyring, purposeSeals } from '../../../../store/keyring.ts';
-import { ReplicaCopy } from '../../../../store/replica/followed-replica.ts';
+import { ReplicaCopy } from '../../../../store/replica/replica.ts';
 import { type Change, revisionOf } from '../../../../store/store.ts';
 import { type AssembledEdge, assembleEdge } from '../../data-plane/assemble-edge.ts';
 import { openDescriptorBudget } from '../../data-plane/descriptors.ts';

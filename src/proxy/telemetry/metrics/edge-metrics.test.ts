@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Counter, Histogram, Registry } from 'prom-client';
-import { DirectCounter, DirectHistogram } from './direct-metrics.ts';
+import { DirectCounter, DirectHistogram } from './edge-metrics.ts';
 
 const COUNTER = { name: 'requests_total', help: 'Requests.', labelNames: ['edge', 'route'] as const };
 

@@ -1,14 +1,168 @@
+import { createHash, createHmac } from 'node:crypto';
 import type { FastifyInstance, FastifyRequest, onRequestHookHandler } from 'fastify';
+import type { TObject, TSchema } from 'typebox';
 import { PosternError } from '../../kit/errors.ts';
 import { listenOnce, reporting } from '../../kit/guarded-listeners.ts';
 import { isJsonObject, type JsonObject } from '../../kit/json.ts';
 import { parseJsonInSlices } from '../../kit/text/json-in-slices.ts';
 import { DoubledNameError, exceededLimit, type JsonLimits, refuseDoubledNames } from '../../kit/text/json-shape.ts';
+import { didYouMean } from '../../kit/text/near-match.ts';
 import { API_LANE } from '../documents/long-answer.ts';
 import { withoutAddedFields } from '../documents/path-and-body.ts';
-import type { Operation, OperationBody } from '../resources/operation.ts';
+import { resourceErrors } from '../resources/errors.ts';
+import type { Operation, OperationBody, OperationRequest, Principal } from '../resources/operation.ts';
 import { contentTypeError } from './error-response.ts';
 import { apiErrors } from './errors.ts';
+
+/** RFC 9110 §13.1.1: a list of entity tags or `*`. Weak ones never match. */
+export function parseIfMatch(header: string | undefined): OperationRequest['ifMatch'] {
+  // A client that lost its ETag must not write without a condition.
+  if (header?.trim() === '') throw malformed('If-Match');
+  return revisionsIn('If-Match', header, /^"([1-9]\d{0,15})"$/);
+}
+
+/** RFC 9110 §13.1.2: the same list, in which weak ones match too. */
+export function parseIfNoneMatch(header: string | undefined): OperationRequest['ifNoneMatch'] {
+  return revisionsIn('If-None-Match', header, /^(?:W\/)?"([1-9]\d{0,15})"$/);
+}
+
+/** An entity tag may contain a comma. */
+const TAG = /(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"/g;
+
+/** The entity tags of a list, whose elements may be empty; null: it is malformed, or has none. */
+export function entityTags(header: string): readonly string[] | null {
+  const tags = header.match(TAG);
+  const isSeparated = !/T[ \t]*T/.test(header.replaceAll(TAG, 'T'));
+  const isList = /^[ \t,]*$/.test(header.replaceAll(TAG, '')) && isSeparated;
+  return isList ? tags : null;
+}
+
+function revisionsIn(name: string, header: string | undefined, ours: RegExp): readonly number[] | 'any' | null {
+  if (header === undefined || header.trim() === '') return null;
+  if (header.trim() === '*') return 'any';
+  const tags = entityTags(header);
+  if (tags === null) throw malformed(name);
+  // A tag that is not one of our revisions cannot match: -1 never does.
+  return tags.map((tag) => Number(ours.exec(tag)?.[1] ?? -1));
+}
+
+function malformed(name: string): Error {
+  return apiErrors.create(
+    'ERR_POSTERN_INVALID_HEADER',
+    `${name} must be an ETag in quotes as a response gave it, such as "12", or *`,
+  );
+}
+
+/** A client that sends it relies on it: without it, a repeat would run again. */
+export function idempotencyRefused({ method, path }: { readonly method: string; readonly path: string }): Error {
+  return apiErrors.create(
+    'ERR_POSTERN_INVALID_HEADER',
+    `${method} ${path} takes no Idempotency-Key: send the request without it, and before you repeat it, read what the first one did. A changeset with expected_revision is applied only once`,
+  );
+}
+
+/**
+ * The scope contains caller, operation and key. The body's hash is keyed with the caller's token, so that the record
+ * cannot be used to guess a weak secret in the body.
+ */
+export function idempotencyOf(
+  header: string,
+  caller: { readonly principal: Principal; readonly token: string },
+  request: { readonly method: string; readonly path: string; readonly rawBody: string },
+): NonNullable<OperationRequest['idempotency']> {
+  if (!/^[\x21-\x7e]{1,255}$/.test(header)) {
+    throw apiErrors.create(
+      'ERR_POSTERN_INVALID_HEADER',
+      'Idempotency-Key must be 1 to 255 visible ASCII characters, such as a UUID',
+    );
+  }
+  const parts = [caller.principal.apiKeyId, request.method, request.path, header];
+  return {
+    scope: createHash('sha256').update(parts.join('\n')).digest('hex'),
+    bodyHash: createHmac('sha256', caller.token).update(request.rawBody).digest('hex'),
+  };
+}
+
+type QueryDecoder = (query: Readonly<Record<string, unknown>>) => Readonly<Record<string, string>>;
+
+/** Spellings used by existing clients. Not declared: generators would create two fields of the same name. */
+const OTHER_SPELLINGS: ReadonlyMap<string, string> = new Map([['beforeId', 'before_id']]);
+
+/**
+ * Empty, these count as absent: existing clients send pages' parameters unset, and a search for nothing finds nothing. An
+ * empty filter would return everything.
+ */
+export const MAY_BE_EMPTY: ReadonlySet<string> = new Set(['limit', 'before_id', 'q']);
+
+/** Unknown, repeated, empty and invalid parameters are rejected: a misspelled filter must not return everything. */
+export function queryDecoder(schema: TObject | undefined): QueryDecoder {
+  const fields = new Map(
+    Object.entries(schema?.properties ?? {}).map(([name, field]: [string, TSchema]) => [name, parameterCheck(field)]),
+  );
+  return (query) => {
+    const decoded: Record<string, string> = {};
+    for (const [spelling, value] of Object.entries(query)) {
+      const name = fields.has(spelling) ? spelling : (OTHER_SPELLINGS.get(spelling) ?? spelling);
+      const check = fields.get(name);
+      if (check === undefined) throw unknownParameter(spelling, [...fields.keys()]);
+      if (typeof value !== 'string' || (decoded[name] !== undefined && decoded[name] !== value))
+        throw queryError(name, `"${name}" is given more than once: send it once`);
+      if (value === '' && !MAY_BE_EMPTY.has(name))
+        throw queryError(name, `${name} is empty: give it a value, or leave it out`);
+      const problem = value === '' ? null : check(value);
+      if (problem !== null) throw queryError(name, `${name} ${problem}`);
+      decoded[name] = value;
+    }
+    return Object.fromEntries(Object.entries(decoded).filter(([, value]) => value !== ''));
+  };
+}
+
+interface Keywords {
+  readonly type?: string;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly maxLength?: number;
+  readonly pattern?: string;
+  readonly enum?: readonly string[];
+  readonly description?: string;
+}
+
+type ParameterCheck = (value: string) => string | null;
+
+function parameterCheck(field: TSchema): ParameterCheck {
+  const {
+    type,
+    minimum = 0,
+    maximum = Number.MAX_SAFE_INTEGER,
+    maxLength = Number.MAX_SAFE_INTEGER,
+    pattern,
+    enum: choices,
+    description = '',
+  } = field as Keywords;
+  if (choices !== undefined)
+    return (value) => (choices.includes(value) ? null : `must be one of ${choices.join(', ')}`);
+  if (type === 'integer') {
+    const isInRange = (value: string): boolean =>
+      /^(0|[1-9]\d{0,15})$/.test(value) && Number(value) >= minimum && Number(value) <= maximum;
+    return (value) => (isInRange(value) ? null : `must be a whole number from ${minimum} to ${maximum}`);
+  }
+  const form = new RegExp(pattern ?? '');
+  return (value) => {
+    if (/\p{Cc}/u.test(value)) return 'contains control characters';
+    if (value.length > maxLength) return `has more than ${maxLength} characters`;
+    return form.test(value) ? null : `is malformed. ${description}`;
+  };
+}
+
+function unknownParameter(name: string, known: readonly string[]): Error {
+  const listed = known.length === 0 ? ' This path has none.' : ` Known: ${known.join(', ')}.`;
+  const shown = name.slice(0, 64);
+  return queryError(shown, `"${shown}" is not a query parameter here.${didYouMean(name, known)}${listed}`);
+}
+
+function queryError(parameter: string, message: string): Error {
+  return resourceErrors.create('ERR_POSTERN_INVALID_QUERY', message, { details: { parameter } });
+}
 
 /**
  * Parsing and checking take up to 2 µs per value, on the event loop. The access rules of a route with a hundred lists of

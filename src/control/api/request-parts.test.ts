@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { LargeBodies } from './request-bodies.ts';
+import { LargeBodies } from './request-parts.ts';
 
 const refusal = { code: 'ERR_POSTERN_TOO_MANY_LARGE_BODIES', status: 503, headers: { 'retry-after': '10' } };
 

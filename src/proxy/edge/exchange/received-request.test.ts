@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { RouteSnapshot } from '../../snapshot/edge-snapshot.ts';
-import { moduleDecisions } from './observed-request.ts';
+import { moduleDecisions } from './received-request.ts';
 
 const limit = { module: 'a_limit' };
 const others = ['ip_restriction', 'access', 'oidc', 'access'].map((module) => ({ module }));
