@@ -39,7 +39,7 @@ export interface EdgeRuntime {
    */
   readonly behind: ((nowMs: number) => Promise<boolean> | null) | null;
   newRequestId(nowMs: number): string;
-  findEdge(host: string): EdgeSnapshot | undefined;
+  readonly findEdge: (host: string) => EdgeSnapshot | undefined;
   targetsOf(backend: BackendSnapshot): readonly Target<Upstream>[];
   /** The client's address: the peer's, or the one reported by trusted proxies. */
   clientAddress(remoteAddress: string, head: RequestHead): string;

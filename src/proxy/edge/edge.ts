@@ -169,9 +169,8 @@ function createReporting(options: EdgeOptions, metrics: EdgeMetrics): Reporting 
   const newRequestId = (): string => newDenseId(clock.nowMs());
   const unknownNames = new UnknownNames({ history, accessLog, recording, clock, newRequestId });
   const reports = new RequestReports({
-    ...{ metrics, recording, unknownNames, clock },
+    ...{ metrics, recording, unknownNames, clock, log },
     audience: options,
-    warn: (fields, message) => log.warn(fields, message),
   });
   const answers = new EarlyAnswers({ history, recording, addresses, clock });
   return { addresses, newDenseId, newRequestId, reports, answers, unknownNames };

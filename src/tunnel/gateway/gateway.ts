@@ -26,8 +26,8 @@ interface OwnSessionsParts {
   /** Null: there are no other nodes. */
   readonly nodes: GatewayNodes | null;
   /** The connection belongs to the session from now on. */
-  registered(connection: LocalConnection, session: AgentSession): void;
-  isLeaving(): boolean;
+  readonly registered: (connection: LocalConnection, session: AgentSession) => void;
+  readonly isLeaving: () => boolean;
 }
 
 /** Decides about the sessions of this node: who may have one, how it lives, which names and ports it has. */

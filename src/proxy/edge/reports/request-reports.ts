@@ -194,7 +194,7 @@ interface RequestReportsParts {
   readonly recording: RecordingSettings;
   readonly unknownNames: Pick<UnknownNames, 'vacant'>;
   readonly clock: Clock;
-  warn(fields: object, message: string): void;
+  readonly log: { warn(fields: object, message: string): void };
 }
 
 /** Tells everybody who wants to know how each request ended: log, metrics, events, history and trace. */
@@ -233,7 +233,7 @@ export class RequestReports {
     if (failure.reason === TOO_MANY_FILES) return;
     const { mayHaveBeenSent, ...known } = failure;
     const line = { request_id: exchange.id, upstream: exchange.targetName, ...known };
-    this.#parts.warn({ ...line, may_have_been_sent: mayHaveBeenSent }, 'an upstream failed');
+    this.#parts.log.warn({ ...line, may_have_been_sent: mayHaveBeenSent }, 'an upstream failed');
   }
 
   /** A request that never became an exchange. */
