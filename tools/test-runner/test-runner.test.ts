@@ -166,6 +166,29 @@ suite('runFiles', () => {
     ]);
   });
 
+  test('finds the test of an error that nothing catches, and of a subtest that starts late', async (t) => {
+    const outcome = await run(t, {
+      one: `${HEAD} import { after } from 'node:test'; import { setTimeout as sleep } from 'node:timers/promises';
+        const forever = () => new Promise((resolve) => setTimeout(resolve, 60_000).unref());
+        test('throws in a timer', async () => { setTimeout(() => { throw new Error('expected'); }, 20); await forever(); });
+        test('rejects', async () => { setTimeout(() => Promise.reject(new Error('expected')), 20); await forever(); });
+        test('starts late', async () => {
+          await sleep(5);
+          after(() => console.log('after the late one'));
+          await test('child', async () => { await sleep(5); throw new Error('expected'); });
+        });
+        test('right', () => {});`,
+    });
+    assert.deepEqual(outcome.failures, [
+      'test/one.test.ts: throws in a timer',
+      'test/one.test.ts: rejects',
+      'test/one.test.ts: starts late › child',
+      'test/one.test.ts: starts late',
+    ]);
+    assert.equal(outcome.passed, 1);
+    assert.match(outcome.output, /after the late one/);
+  });
+
   test('fails for a suite whose own code or hook throws, although all tests pass', async (t) => {
     const outcome = await run(t, {
       one: `${HEAD} import { suite } from 'node:test';
