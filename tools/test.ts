@@ -1,5 +1,5 @@
-import { chmodSync, existsSync, globSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
-import { cpus, tmpdir } from 'node:os';
+import { existsSync, globSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { constants, cpus } from 'node:os';
 import { dirname, join, relative, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -10,6 +10,7 @@ import { costliest } from './test-runner/costs.ts';
 import { filesToRepeat } from './test-runner/files-to-repeat.ts';
 import { isLongForm } from './test-runner/long-forms.ts';
 import { type Outcome, type RunOptions, runFiles } from './test-runner/run-files.ts';
+import { makeTemporaryDirectory } from './test-runner/temporary-directory.ts';
 
 /**
  * Runs `npm test`: all test files, or those given by path or folder.
@@ -43,12 +44,21 @@ tryToBuildConsole();
 process.env['PATH'] = `${dirname(process.execPath)}:${process.env['PATH']}`;
 if (isLong) process.env['POSTERN_TEST_LONG'] = '1';
 
+// In a long run, much more is written than memory holds.
+const makeDirectory = (prefix: string) => makeTemporaryDirectory(prefix, { isOnDisk: isLong });
+// Without this, a signal would leave them in memory.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+  process.once(signal, () => process.exit(128 + constants.signals[signal]));
+}
+const shared = makeDirectory('postern-shared-');
+process.env['TMPDIR'] = shared;
 const postgres = await startPostgresOnce();
 // Every test file, and every server that it starts, is a process that would otherwise strip the types of the whole
 // program again.
-const compiled = mkdtempSync(join(tmpdir(), 'postern-compiled-'));
-process.env['NODE_COMPILE_CACHE'] = compiled;
-const temporary = makeTemporaryDirectory();
+process.env['NODE_COMPILE_CACHE'] = join(shared, 'compiled');
+// All tests of this run create their temporary directories in here, so that leftovers can be found.
+const temporary = makeDirectory('postern-run-');
+process.env['TMPDIR'] = temporary;
 // For a few files it does not pay.
 if (files.length > FILES_WORTH_A_BUNDLE) {
   process.env['POSTERN_TEST_PROGRAM'] = bundledProgram(root, join(temporary, 'program'));
@@ -73,8 +83,8 @@ try {
   process.exitCode = (await leftBehind(temporary, leftByFailures)) ? 1 : code;
 } finally {
   rmSync(temporary, { recursive: true, force: true });
-  rmSync(compiled, { recursive: true, force: true });
   await postgres?.stop();
+  rmSync(shared, { recursive: true, force: true });
 }
 
 function testFiles(): string[] {
@@ -105,15 +115,6 @@ async function startPostgresOnce(): Promise<{ url: string; stop(): Promise<void>
   const started = await startPostgres();
   process.env['POSTERN_TEST_POSTGRES_URL'] = started.url;
   return started;
-}
-
-/** All tests of this run create their temporary directories in here, so that leftovers can be found. */
-function makeTemporaryDirectory(): string {
-  const path = mkdtempSync(join(tmpdir(), 'postern-run-'));
-  // Databases run as another user, who must be able to traverse it and to delete its own directory: like /tmp itself.
-  chmodSync(path, 0o1777);
-  process.env['TMPDIR'] = path;
-  return path;
 }
 
 function temporariesIn(path: string): readonly string[] {
