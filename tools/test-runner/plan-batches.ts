@@ -6,7 +6,7 @@ export interface Batch {
   readonly files: readonly string[];
 }
 
-const MAX_FILES = 20;
+const MAX_FILES = 40;
 /** A line of a test file that measures memory, changes what a process has only once, or takes long; the reason follows. */
 const OWN_PROCESS = /^\/\/ Own process: \S/m;
 const TAKES_LONG = /^\/\/ Own process: takes long/m;

@@ -60,14 +60,14 @@ suite('planBatches', () => {
     assert.deepEqual(planBatches(files), [{ files: [b, d] }, { files: [a, c] }]);
   });
 
-  test('contains every file exactly once, at most twenty in a batch', async (t) => {
-    const texts = Object.fromEntries(Array.from({ length: 45 }, (_, index) => [`file-${index}`, HEAD]));
+  test('contains every file exactly once, at most forty in a batch', async (t) => {
+    const texts = Object.fromEntries(Array.from({ length: 100 }, (_, index) => [`file-${index}`, HEAD]));
     const { files } = await filesWith(t, texts);
     const batches = planBatches(files);
     assert.deepEqual(batches.flatMap((batch) => batch.files).sort(), [...files].sort());
     assert.deepEqual(
       batches.map((batch) => batch.files.length),
-      [15, 15, 15],
+      [34, 34, 32],
     );
   });
 
