@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { tryToBuildConsole } from './build-console.ts';
 import { installTestPackages } from './install-test-packages.ts';
+import { bundlePackages } from './test-runner/bundled-packages.ts';
 import { bundledProgram } from './test-runner/bundled-program.ts';
 import { costliest } from './test-runner/costs.ts';
 import { filesToRepeat } from './test-runner/files-to-repeat.ts';
@@ -61,6 +62,7 @@ const temporary = makeDirectory('postern-run-');
 process.env['TMPDIR'] = temporary;
 // For a few files it does not pay.
 if (files.length > FILES_WORTH_A_BUNDLE) {
+  bundlePackages(root, join(shared, 'packages'));
   process.env['POSTERN_TEST_PROGRAM'] = bundledProgram(root, join(temporary, 'program'));
 }
 try {
