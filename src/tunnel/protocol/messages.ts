@@ -45,7 +45,7 @@ const bind = Type.Object({
   port: Type.Optional(Type.Integer({ minimum: 1, maximum: 65_535 })),
   metadata: text(4096),
   forwards_to: text(2048),
-  /** Of an ephemeral endpoint, by name. The server decodes each by the module's own form. */
+  /** The modules of an ephemeral endpoint, by name. The server decodes each by the module's own form. */
   modules: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
 });
 
