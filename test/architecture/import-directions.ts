@@ -1,3 +1,50 @@
+interface Room {
+  /** What it is for, as ARCHITECTURE.md says it. */
+  readonly what: string;
+  /** Types count. */
+  readonly mayImport: readonly string[];
+}
+
+/** The folders of `src`, from the first floor up: each imports only rooms that stand before it. */
+export const ROOMS: Readonly<Record<string, Room>> = {
+  kit: {
+    what: 'Helpers without product terms: errors, the clock, HTTP, names and addresses, certificates, schemas, settings, the log.',
+    mayImport: [],
+  },
+  backends: {
+    what: 'Where a route may send requests: one folder for each kind of backend.',
+    mayImport: ['kit'],
+  },
+  modules: {
+    what: 'What an edge or route does with requests, such as a login, a rate limit or a rewrite: one folder for each module.',
+    mayImport: ['kit', 'backends'],
+  },
+  store: {
+    what: 'Keeps the configuration in SQLite or PostgreSQL, and all of it in memory (`replica`).',
+    mayImport: ['kit', 'modules'],
+  },
+  proxy: {
+    what: 'Serves visitors: certificates and TLS, HTTP, routes, requests to services, and the figures of this traffic.',
+    mayImport: ['kit', 'backends', 'modules', 'store'],
+  },
+  tunnel: {
+    what: 'Reaches services behind NAT: the agent, the gateway that it dials, their protocol, and the links between nodes.',
+    mayImport: ['kit', 'store', 'proxy'],
+  },
+  control: {
+    what: 'Manages: the API, its resources and documents, events, alerts, checks, accounts of people, the server of the console.',
+    mayImport: ['kit', 'backends', 'modules', 'store', 'proxy'],
+  },
+  client: {
+    what: 'The typed client of the API, for programs, the command line and the page of the console; free of Node.',
+    mayImport: ['kit'],
+  },
+  app: {
+    what: 'Puts the rooms together: `postern server`, the other commands, and the settings of the program.',
+    mayImport: ['kit', 'backends', 'modules', 'store', 'proxy', 'tunnel', 'control', 'client'],
+  },
+};
+
 /**
  * Which part may import which. Anything that is not listed is rejected; a part may always import itself. A part is a room
  * (a folder of `src`), or a folder or file in a room that has a row of its own. ARCHITECTURE.md shows this table.
