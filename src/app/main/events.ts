@@ -68,7 +68,7 @@ export function openEventRecording(deps: EventDependencies): EventRecording {
   };
 }
 
-export interface EventDeliveryDependencies extends EventDependencies {
+interface EventDeliveryDependencies extends EventDependencies {
   readonly catalog: Catalog;
   /** Addresses that no event may be sent to. */
   readonly own: OwnAddresses;
@@ -76,13 +76,13 @@ export interface EventDeliveryDependencies extends EventDependencies {
   suspendDestination(id: string): Promise<void>;
 }
 
-export interface EventDelivery {
+interface EventDelivery {
   readonly tester: DestinationTester;
   close(timeoutMs: number): Promise<void>;
 }
 
 /** The role that delivers events. */
-export async function openEventDelivery(deps: EventDeliveryDependencies): Promise<EventDelivery> {
+async function openEventDelivery(deps: EventDeliveryDependencies): Promise<EventDelivery> {
   const { config, store, replica, clock, logger, catalog, registry } = deps;
   const newId = idSource(clock);
   const isPublic = publicAddressGuard(config.events_allow_cidrs);
@@ -142,6 +142,39 @@ export async function openEventDelivery(deps: EventDeliveryDependencies): Promis
       for (const sender of senders.values()) await sender.close();
     },
   };
+}
+
+/** The role that delivers events, which starts when no other process of this node delivers any. */
+export class DeliveryRole {
+  readonly #deps: Omit<EventDeliveryDependencies, 'suspendDestination'>;
+  /** Null: this process delivers none, or not yet. */
+  #delivery: EventDelivery | null = null;
+  #isClosing = false;
+
+  constructor(deps: Omit<EventDeliveryDependencies, 'suspendDestination'>) {
+    this.#deps = deps;
+  }
+
+  /** Null while this process delivers no events. */
+  get tester(): DestinationTester | null {
+    return this.#delivery?.tester ?? null;
+  }
+
+  /** Does nothing without the role, or when the server is stopping. */
+  async start(suspendDestination: EventDeliveryDependencies['suspendDestination']): Promise<void> {
+    if (this.#isClosing || !this.#deps.config.roles.includes('events')) return;
+    this.#delivery = await openEventDelivery({ ...this.#deps, suspendDestination });
+  }
+
+  /** The server stops: a delivery that has not started never starts. */
+  refuseStart(): void {
+    this.#isClosing = true;
+  }
+
+  async close(timeoutMs: number): Promise<void> {
+    this.#isClosing = true;
+    await this.#delivery?.close(timeoutMs);
+  }
 }
 
 function idSource(clock: Clock): (prefix: string) => string {

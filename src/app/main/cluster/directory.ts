@@ -28,7 +28,7 @@ interface DirectoryDependencies {
   readonly logger: Pick<Logger, 'warn'>;
 }
 
-interface OpenedDirectory {
+export interface OpenedDirectory {
   readonly directory: TunnelDirectory;
   readonly announcer: NodeAnnouncer;
   /** For traffic. */
