@@ -1,15 +1,18 @@
 import type { Socket } from 'node:net';
+import type { Logger } from 'pino';
 import { ignoreErrors } from '../../kit/guarded-listeners.ts';
 import { CLOSE_WITHIN_MS } from '../../kit/http/web-sockets.ts';
+import { LatePart } from '../../kit/late-part.ts';
 import { formatListenAddress, type ListenAddresses } from '../../kit/net/listen-address.ts';
 import type { EdgeDrainOptions } from '../../proxy/edge/drain-edge.ts';
 import type { Edge } from '../../proxy/edge/edge.ts';
-import { type OpenServer, openEdgeListener, openPlainListener } from '../../proxy/edge/listeners/edge-listener.ts';
+import { type EdgeListener, type OpenServer, openEdgeListener } from '../../proxy/edge/listeners/edge-listener.ts';
 import type { EndpointPublisher } from '../../proxy/edge/tunnels/endpoints.ts';
 import type { TunnelPorts } from '../../proxy/edge/tunnels/tunnel-traffic.ts';
 import { newProblems } from '../../proxy/snapshot/problems.ts';
 import type { Snapshots } from '../../proxy/snapshot/snapshots.ts';
-import { assembleEdge, type EdgeParts } from './data-plane/assemble-edge.ts';
+import type { EdgeParts } from './data-plane/assemble-edge.ts';
+import { openDataPlane } from './data-plane/data-plane.ts';
 import type { ListeningSockets, OpenSocket } from './sockets/listening-sockets.ts';
 
 export interface EdgeDependencies extends Omit<EdgeParts, 'publicPorts' | 'inheritedPort' | 'isLazy'> {
@@ -34,38 +37,28 @@ const SECOND = 1000;
 
 /** The data plane in this thread, with its listeners. */
 export async function openEdge(deps: EdgeDependencies): Promise<OpenedEdge> {
-  const { config, logger } = deps;
-  const assembled = await assembleEdge({
-    ...deps,
-    inheritedPort: (port) => deps.sockets.takePort(port),
-    publicPorts: () => ({ https: https.addresses[0].port, http: http.addresses[0].port }),
-  });
-  const { edge, snapshots } = assembled;
-  snapshots.onSwap((edgeId, now, before) => {
-    for (const problem of newProblems(now, before))
-      logger.warn({ edge: edgeId, ...problem }, 'a route rejects all traffic');
-  });
-  deps.own.setTunnelPorts(edge.tunnelPorts);
-  const onProblem = (err: Error): void => logger.error({ err }, 'failed to accept a connection');
+  const { own, sockets, logger } = deps;
+  await using opening = new AsyncDisposableStack();
   const gate = new StartGate();
-  const https = await openEdgeListener({
-    open: openersOf(deps, 'edge_listen'),
-    clients: deps.clientsOf('edge'),
-    onSocket: (socket, client) => gate.pass(socket, () => edge.accept(socket, client)),
-    onProblem,
-  });
-  const http = await openPlainListener({
-    open: openersOf(deps, 'edge_http_listen'),
-    clients: deps.clientsOf('edge_http'),
-    onSocket: (socket, client) => gate.pass(socket, () => edge.acceptPlain(socket, client)),
-    maxConnectionsPerAddress: config.edge_connections_per_address,
-    free: () => deps.descriptors.free('visitor'),
-    onProblem,
-  }).catch(async (error: unknown) => {
-    await https.drain(0);
-    await assembled.close();
-    throw error;
-  });
+  const listeners = new LatePart<Record<'https' | 'http', EdgeListener>>('the listeners of the edge');
+  const plane = await openDataPlane(
+    {
+      ...deps,
+      inheritedPort: (port) => sockets.takePort(port),
+      publicPorts: () => portsOf(listeners.get()),
+    },
+    (socket, enter) => gate.pass(socket, enter),
+  );
+  opening.defer(() => plane.close());
+  const { edge, snapshots, visitors } = plane;
+  reportNewProblems(snapshots, logger);
+  own.setTunnelPorts(edge.tunnelPorts);
+  const onProblem = (err: Error): void => logger.error({ err }, 'failed to accept a connection');
+  const https = await openEdgeListener({ ...visitors.https, open: openersOf(deps, 'edge_listen'), onProblem });
+  opening.defer(() => https.drain(0));
+  const http = await openEdgeListener({ ...visitors.http, open: openersOf(deps, 'edge_http_listen'), onProblem });
+  listeners.open({ https, http });
+  opening.move();
   return {
     https: https.addresses,
     http: http.addresses,
@@ -81,9 +74,21 @@ export async function openEdge(deps: EdgeDependencies): Promise<OpenedEdge> {
       const closed = [https, http].map((listener) => listener.drain(closedMs, how?.lingerMs));
       await edge.drain(timeoutMs, how);
       await Promise.all(closed);
-      await assembled.close();
+      await plane.close();
     },
   };
+}
+
+/** Visitors are redirected to the port of the first address of each. */
+export function portsOf({ https, http }: Record<'https' | 'http', Pick<EdgeListener, 'addresses'>>) {
+  return { https: https.addresses[0].port, http: http.addresses[0].port };
+}
+
+export function reportNewProblems(snapshots: Pick<Snapshots, 'onSwap'>, logger: Logger): void {
+  snapshots.onSwap((edgeId, now, before) => {
+    for (const problem of newProblems(now, before))
+      logger.warn({ edge: edgeId, ...problem }, 'a route rejects all traffic');
+  });
 }
 
 export function tunnelSocketsOf(ports: TunnelPorts): readonly OpenSocket[] {

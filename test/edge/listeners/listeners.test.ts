@@ -8,7 +8,7 @@ import { DroppedHeaders } from '../../../src/proxy/edge/http/request-head.ts';
 import {
   type OpenServer,
   openEdgeListener,
-  openPlainListener,
+  plainConnections,
 } from '../../../src/proxy/edge/listeners/edge-listener.ts';
 import { redirectToHttps } from '../../../src/proxy/edge/listeners/plain-answers.ts';
 import { HostTable } from '../../../src/proxy/snapshot/host-table.ts';
@@ -53,10 +53,11 @@ async function openRedirects(t: TestContext, { httpsPort = 7443, maxConnectionsP
   });
   const facts = { serverName: '', edgeId: '', tlsGeneration: '', tlsVersion: '' };
   const nobody = { clientAuthorities: [], clientCertificate: null, isFromProxy: false };
-  const listener = await openPlainListener({
+  const listener = await openEdgeListener({
     open: [open],
-    onSocket: (socket) => servers.accept(socket, 'http/1.1', { ...facts, ...nobody, remoteAddress: '127.0.0.1' }),
-    maxConnectionsPerAddress,
+    onSocket: plainConnections(maxConnectionsPerAddress, (socket) =>
+      servers.accept(socket, 'http/1.1', { ...facts, ...nobody, remoteAddress: '127.0.0.1' }),
+    ),
     onProblem: () => {},
   });
   t.after(async () => {

@@ -19,7 +19,7 @@ import { modules } from '../../../src/modules/registry.ts';
 import { reservedNames } from '../../../src/modules/reserved-names.ts';
 import { createEdge, type Edge } from '../../../src/proxy/edge/edge.ts';
 import type { EdgeSettings } from '../../../src/proxy/edge/edge-settings.ts';
-import { openEdgeListener, openPlainListener } from '../../../src/proxy/edge/listeners/edge-listener.ts';
+import { openEdgeListener, plainConnections } from '../../../src/proxy/edge/listeners/edge-listener.ts';
 import { AcmeChallenges } from '../../../src/proxy/edge/tls/acme-challenges.ts';
 import { createCertificateStore } from '../../../src/proxy/edge/tls/certificate-store.ts';
 import type { NewEndpoint, Publication } from '../../../src/proxy/edge/tunnels/endpoints.ts';
@@ -154,10 +154,9 @@ export class TunnelWorld {
     });
     const onProblem = (error: Error): void => assert.fail(error);
     const https = await openEdgeListener({ open: [openServer], onSocket: (socket) => edge.accept(socket), onProblem });
-    const http = await openPlainListener({
+    const http = await openEdgeListener({
       open: [openServer],
-      onSocket: (socket) => edge.acceptPlain(socket),
-      maxConnectionsPerAddress: 0,
+      onSocket: plainConnections(0, (socket) => edge.acceptPlain(socket)),
       onProblem,
     });
     holder.close = async () => {

@@ -3,6 +3,7 @@ import type { Registry } from 'prom-client';
 import type { Catalog } from '../../../control/documents/catalog.ts';
 import type { TrafficReporter } from '../../../control/events/event-recorder.ts';
 import type { Clock } from '../../../kit/clock.ts';
+import { LatePart } from '../../../kit/late-part.ts';
 import type { RequestLogger } from '../../../kit/logging/logger.ts';
 import type { ArrivingClients } from '../../../kit/net/arriving-clients.ts';
 import type { DescriptorBudget } from '../../../kit/process/descriptor-budget.ts';
@@ -80,11 +81,11 @@ export async function assembleEdge(parts: EdgeParts): Promise<AssembledEdge> {
   const { own } = parts;
   const isAddressAllowed = upstreamGuard(config.upstream_allow_cidrs, own);
   const isUpstreamAllowed = backendGuard(config, own);
-  let compiled: Snapshots | null = null;
+  const compiled = new LatePart<Snapshots>('the snapshots');
   const runtimes = await openModuleRuntimes({
     ...parts,
     isAddressAllowed,
-    recompile: (kind, id) => compiled?.recompile(kind, id),
+    recompile: (kind, id) => compiled.ifOpen?.recompile(kind, id),
   });
   const { modules, kindOfId } = catalog;
   const ksuid = createKsuidSource();
@@ -97,7 +98,7 @@ export async function assembleEdge(parts: EdgeParts): Promise<AssembledEdge> {
   const snapshots = await (parts.isLazy === true
     ? Snapshots.lazy(replica, definitions)
     : Snapshots.open(replica, definitions));
-  compiled = snapshots;
+  compiled.open(snapshots);
   const unfollowLists = followLists(addressLists, replica, snapshots);
   if (parts.ownHost !== null) snapshots.serveOwnHost(parts.ownHost);
   const ca = await parts.internalCa();

@@ -129,19 +129,6 @@ export class AcceptedSockets {
   }
 }
 
-interface PlainListenerOptions extends EdgeListenerOptions {
-  /** 0: no limit. */
-  readonly maxConnectionsPerAddress: number;
-  /** Connections for which there are file descriptors. */
-  readonly free?: () => number;
-}
-
-/** The TCP side of the plain HTTP edge. */
-export function openPlainListener(options: PlainListenerOptions): Promise<EdgeListener> {
-  const { maxConnectionsPerAddress, free, onSocket, ...rest } = options;
-  return openEdgeListener({ ...rest, onSocket: plainConnections(maxConnectionsPerAddress, onSocket, null, free) });
-}
-
 /** TLS counts handshakes; here connections are counted. */
 export function plainConnections(
   maxPerAddress: number,
