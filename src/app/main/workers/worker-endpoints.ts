@@ -1,3 +1,4 @@
+import type { LatePart } from '../../../kit/late-part.ts';
 import type { EndpointPublisher, NewEndpoint, Publication } from '../../../proxy/edge/tunnels/endpoints.ts';
 import type { DirectoryTunnel } from '../../../tunnel/nodes/directory/directory-tunnel.ts';
 import type { DirectoryListener } from '../../../tunnel/nodes/directory/tunnel-directory.ts';
@@ -15,7 +16,7 @@ export interface WorkerEndpointsHooks {
 /** Tunnels and endpoints of agents, in this thread and in all workers. */
 export class WorkerEndpoints implements EndpointPublisher, DirectoryListener {
   readonly #own: EndpointPublisher;
-  readonly #workers: EdgeWorkers;
+  readonly #workers: LatePart<EdgeWorkers>;
   readonly #hooks: WorkerEndpointsHooks;
   readonly #tunnels = new Map<string, ToldTunnel>();
   readonly #published = new Map<string, NewEndpoint>();
@@ -23,7 +24,7 @@ export class WorkerEndpoints implements EndpointPublisher, DirectoryListener {
   readonly #introduced = new WeakSet<WorkerThread>();
 
   /** `own` decides. */
-  constructor(own: EndpointPublisher, workers: EdgeWorkers, hooks: WorkerEndpointsHooks) {
+  constructor(own: EndpointPublisher, workers: LatePart<EdgeWorkers>, hooks: WorkerEndpointsHooks) {
     this.#own = own;
     this.#workers = workers;
     this.#hooks = hooks;
@@ -32,13 +33,13 @@ export class WorkerEndpoints implements EndpointPublisher, DirectoryListener {
   onListed({ id, sessionId, announced: { labels, forwardsTo } }: DirectoryTunnel): void {
     const tunnel = { id, labels, forwardsTo, sessionId };
     this.#tunnels.set(id, tunnel);
-    this.#workers.tell('tunnelOnline', tunnel);
+    this.#workers.get().tell('tunnelOnline', tunnel);
   }
 
   onUnlisted({ id }: DirectoryTunnel): void {
     this.#tunnels.delete(id);
     this.#hooks.onUnlisted();
-    this.#workers.tell('tunnelOffline', id);
+    this.#workers.get().tell('tunnelOffline', id);
   }
 
   onSession(): void {}
@@ -59,7 +60,10 @@ export class WorkerEndpoints implements EndpointPublisher, DirectoryListener {
       return published;
     }
     this.#published.set(endpoint.id, endpoint);
-    const introduced = this.#workers.all().filter((worker) => this.#introduced.has(worker));
+    const introduced = this.#workers
+      .get()
+      .all()
+      .filter((worker) => this.#introduced.has(worker));
     const all = await Promise.allSettled(introduced.map(({ calls }) => calls.call('publish', endpoint)));
     // One that has ended is replaced by one that hears of it.
     const refused = all.find((one) => one.status === 'fulfilled' && !one.value.ok);
@@ -70,7 +74,7 @@ export class WorkerEndpoints implements EndpointPublisher, DirectoryListener {
 
   withdraw(endpointId: string): void {
     this.#own.withdraw(endpointId);
-    if (this.#published.delete(endpointId)) this.#workers.tell('withdraw', endpointId);
+    if (this.#published.delete(endpointId)) this.#workers.get().tell('withdraw', endpointId);
     else this.#hooks.onPorts();
   }
 

@@ -1,0 +1,114 @@
+import type { Clock } from '../../../kit/clock.ts';
+import type { WholeAnswer, WholeRequest } from '../../../kit/http/whole-request.ts';
+import type { LatePart } from '../../../kit/late-part.ts';
+import { LruMap } from '../../../kit/lru-map.ts';
+import type { ConfiguredBy } from '../../../modules/contract/agent-form.ts';
+import type { ModuleNetwork } from '../../../modules/contract/keeps-state.ts';
+import { issuerPorts } from '../../../modules/login/issuer-problem.ts';
+import { login } from '../../../modules/login/login.ts';
+import {
+  answerAboutIssuer,
+  fetchedIssuers,
+  type IssuerSources,
+  keptIssuers,
+} from '../../../modules/login/provider/providers.ts';
+import { settingsOf } from '../../../modules/module-settings.ts';
+import type { InternalCa, Leaf, LeafRequest } from '../../../proxy/pki/internal-ca.ts';
+import type { OwnHost } from '../../../proxy/snapshot/edge-snapshot.ts';
+import { upstreamGuard } from '../../../proxy/upstream/upstream-guard.ts';
+import type { Config } from '../../settings/schema.ts';
+import { moduleNetwork } from '../data-plane/module-runtimes.ts';
+import type { EdgeWorkers } from './edge-workers.ts';
+import type { WorkerAgents } from './worker-agents.ts';
+import type { MainMethods } from './worker-protocol.ts';
+import { attemptsOfWorker } from './worker-protocol.ts';
+import type { PublishedBoard, WorkersDependencies } from './workers-memory.ts';
+
+type Methods = Omit<MainMethods, 'served' | 'unlinked'>;
+
+interface ForWorkers {
+  readonly workers: LatePart<EdgeWorkers>;
+  readonly agents: WorkerAgents;
+  readonly board: PublishedBoard;
+}
+
+/** What the main thread does for each worker. */
+export async function mainMethods(
+  deps: WorkersDependencies,
+  { workers, agents, board }: ForWorkers,
+): Promise<(index: number) => Methods> {
+  const { config, replica, clock, logins, others, traffic, own } = deps;
+  const leaves = new LeavesOnce(await deps.internalCa(), clock);
+  const issuers = issuersOf(config, upstreamGuard(config.upstream_allow_cidrs, own), clock);
+  return (index) => ({
+    ...agents.reportsOf(index),
+    ...attemptsOfWorker(deps.attempts),
+    commit: (writeSet) => deps.store.commit(writeSet),
+    refresh: () => replica.refresh(),
+    catchUp: async () => {
+      await others.catchUp();
+      await workers.get().settled();
+      board.publish();
+    },
+    moduleEvent: (type, object) => traffic.moduleEvent(type, object),
+    login: (method, args) => (logins[method] as (...args: readonly unknown[]) => Promise<unknown>)(...args),
+    keyReplaced: (key) => workers.get().tell('keyReplaced', key),
+    seenLogins: (question) => workers.get().seenLogins(question),
+    askIssuer: (question) => answerAboutIssuer(issuers, question),
+    mintLeaf: (request) => leaves.get(request),
+    finished: (requests) => {
+      for (const facts of requests) traffic.requestComplete(facts);
+    },
+    connectionClosed: (id, facts) => traffic.connectionClosed(id, facts),
+    backends: (counts) => deps.backendTraffic.add(counts),
+    serveOwnHost: (request) => serveOwnHost(deps.ownHost, request),
+    watched: (requests) => {
+      for (const request of requests) deps.history.tell(request);
+    },
+  });
+}
+
+/** Bytes lose their type on the way between threads. */
+async function serveOwnHost(host: OwnHost | null, request: WholeRequest): Promise<WholeAnswer> {
+  if (host === null) throw new Error('there is no identity host');
+  return host.serve({ ...request, body: Buffer.from(request.body) });
+}
+
+/** What issuers publish, fetched once for all workers. */
+function issuersOf(
+  config: Config,
+  isAddressAllowed: ModuleNetwork['isAddressAllowed'],
+  clock: Clock,
+): Readonly<Record<ConfiguredBy, IssuerSources>> {
+  const ports = issuerPorts(settingsOf(config.moduleSettings, login), moduleNetwork(isAddressAllowed), clock);
+  return { operator: keptIssuers(fetchedIssuers(ports.operator)), agent: keptIssuers(fetchedIssuers(ports.agent)) };
+}
+
+const MAX_LEAVES = 10_000;
+/** A worker asks for the next one this long before the end: it must not get the same again. */
+const RENEW_BEFORE_MS = 31 * 24 * 60 * 60 * 1000;
+
+/** Leaves of the internal CA, the same for all workers. */
+class LeavesOnce {
+  readonly #ca: Pick<InternalCa, 'mintLeaf'>;
+  readonly #clock: Clock;
+  readonly #leaves = new LruMap<string, Promise<Leaf>>(MAX_LEAVES);
+
+  constructor(ca: Pick<InternalCa, 'mintLeaf'>, clock: Clock) {
+    this.#ca = ca;
+    this.#clock = clock;
+  }
+
+  async get(request: LeafRequest): Promise<Leaf> {
+    const key = JSON.stringify(request);
+    const known = this.#leaves.get(key);
+    const leaf = await known?.catch(() => undefined);
+    if (leaf !== undefined && leaf.notAfterMs - this.#clock.nowMs() > RENEW_BEFORE_MS) return leaf;
+    // Another worker may have asked in the meantime.
+    const current = this.#leaves.get(key);
+    if (current !== undefined && current !== known) return current;
+    const minted = this.#ca.mintLeaf(request);
+    this.#leaves.set(key, minted);
+    return minted;
+  }
+}
