@@ -7,6 +7,7 @@ import { isCredentialToken } from '../../control/resources/credentials/credentia
 import type { Principal } from '../../control/resources/operation.ts';
 import type { ResourceSettings } from '../../control/resources/resource.ts';
 import type { Clock } from '../../kit/clock.ts';
+import { PosternError } from '../../kit/errors.ts';
 import {
   formatListenAddress,
   isHostName,
@@ -110,6 +111,7 @@ export function redeemedInvitations(context: DocumentsContext, replica: Replica)
         return { id: created?.['id'] as string, acl };
       } catch (error) {
         if (error instanceof Unusable) return null;
+        if (error instanceof PosternError && error.code === 'ERR_POSTERN_CHANGE_PENDING') return 'waiting';
         throw error;
       }
     },

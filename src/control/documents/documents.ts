@@ -194,12 +194,13 @@ export class Documents implements DocumentsPort {
     });
   }
 
+  /** No revocation: what an invitation on trial gives must not outlive the trial. */
   #spending(record: StoredRecord, writeSet: PlacedWriteSet, principal: Principal): PlacedWriteSet {
     const compiled = this.#compiled(record.kind);
     return {
       ...writeSet,
       expect: [asSeen(record)],
-      deletes: [deletionOf(compiled, { id: record.id, previous: configOf(compiled, record) })],
+      deletes: [{ kind: record.kind, id: record.id }],
       events: [...(writeSet.events ?? []), ...this.#deletionEvents(compiled, record, principal)],
     };
   }

@@ -57,6 +57,13 @@ export class Enrollment {
       connection.refuse('ERR_POSTERN_GATEWAY_STORE', message, true);
       return;
     }
+    if (redeemed === 'waiting') {
+      attempt.giveBack();
+      const message =
+        'the invitation belongs to a change that still waits for its confirmation: have it confirmed ("postern confirm"), then join again';
+      connection.refuse('ERR_POSTERN_AGENT_INVITATION', message, false);
+      return;
+    }
     if (redeemed === null) {
       await new Promise((resolve) => setTimeout(resolve, WRONG_SECRET_DELAY_MS));
       const message =
@@ -72,7 +79,7 @@ export class Enrollment {
   }
 
   /** An agent whose connection was lost before the answer comes again with the same token. */
-  async #redeem(request: RedeemRequest): Promise<Redeemed | null | 'unchecked'> {
+  async #redeem(request: RedeemRequest): Promise<Redeemed | null | 'waiting' | 'unchecked'> {
     const { credentials, invitations, log } = this.#ports;
     try {
       return credentials.find(request.token) ?? (await invitations.redeem(request)) ?? credentials.find(request.token);

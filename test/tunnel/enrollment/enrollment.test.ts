@@ -84,6 +84,27 @@ suite('an invitation for an agent', () => {
     assert.equal(one.credentialId, other.credentialId);
   });
 
+  test('on trial is of use only after its confirmation: a credential would outlive the revert', async () => {
+    const operations = [{ method: 'POST', path: '/agent_invitations', body: { acl: ['bind:trial.localhost'] } }];
+    const wait = async (): Promise<{ revision: number; results: { body: Invited }[] }> =>
+      edge.api('POST', '/changesets', { operations, confirm_within: '5m' });
+    const joining = ({ results: [made] }: Awaited<ReturnType<typeof wait>>): Promise<string> =>
+      joinWith(made?.body.invitation ?? '').then(
+        () => 'joined',
+        (error: Error) => error.message,
+      );
+    const reverted = await wait();
+    assert.match(await joining(reverted), /still waits for its confirmation/);
+    await edge.api('POST', `/changes/${reverted.revision}/revert`, {});
+    assert.match(await joining(reverted), /expired, or was used or revoked/);
+    const confirmed = await wait();
+    await edge.api('POST', `/changes/${confirmed.revision}/confirm`, {});
+    assert.equal(await joining(confirmed), 'joined');
+    const { credentials } = await edge.api('GET', '/credentials?limit=100');
+    const made = credentials.filter(({ acl }: { acl: string[] }) => acl.includes('bind:trial.localhost'));
+    assert.equal(made.length, 1);
+  });
+
   test('is made only by those who may make a credential', async () => {
     const keyWith = async (...scopes: readonly string[]): Promise<string> =>
       (await edge.api('POST', '/api_keys', { scopes })).token;
