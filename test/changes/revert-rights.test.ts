@@ -110,6 +110,36 @@ for (const engine of ['sqlite', 'postgres'] as const) {
       await ok('POST', confirm, {}, reader);
     });
 
+    test('a change ends when its author loses a right that its content needs, and not when it loses another', async () => {
+      const path = '/api_keys';
+      const made = operation('POST', path, { scopes: ['edges:read', 'backends:read'] });
+      const { id, token } = await keyWith('api_keys:write', 'edges:read', 'backends:read', 'ip_policies:read');
+      const { results } = (await waiting([made], token)).body;
+      await ok('PATCH', `${path}/${id}`, { scopes: ['api_keys:write', 'edges:read', 'backends:read'] });
+      await ok('PATCH', `${path}/${id}`, { scopes: ['api_keys:write', 'edges:read'] });
+      await isOver();
+      assert.equal((await world.api('GET', `${path}/${results[0].body.id}`)).status, 404);
+      const { changes } = (await ok('GET', '/changes?limit=2')).body;
+      assert.match(changes[0].message, new RegExp(`${id}, lost the scope "backends:read"`));
+      assert.notEqual(changes[1].author.operation_id, 'changes.revert');
+    });
+
+    test('and when its author may no longer read the secret header that it moved', async () => {
+      const backend = (await ok('POST', '/backends/static', { address: 'ours.example.com:80' })).body.id;
+      const edge = (await ok('POST', '/edges/https', { hostports: ['moved.example.com:443'] })).body.id;
+      await ok('POST', `/edges/https/${edge}/routes`, {
+        match: '/',
+        match_type: 'path_prefix',
+        backend: { backend_id: backend },
+        request_headers: { add: { authorization: 'Bearer planted' } },
+      });
+      const { id, token } = await keyWith('backends:write', 'secrets:read');
+      await waiting([operation('PATCH', `/backends/static/${backend}`, { address: 'theirs.example.com:80' })], token);
+      await ok('PATCH', `/api_keys/${id}`, { scopes: ['backends:write'] });
+      await isOver();
+      assert.equal((await ok('GET', `/backends/static/${backend}`)).body.address, 'ours.example.com:80');
+    });
+
     test('what moves no events goes on meanwhile', async () => {
       const to = await destination(OURS);
       const [id, second] = [await subscription(to), await subscription(to)];

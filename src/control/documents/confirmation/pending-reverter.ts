@@ -4,15 +4,13 @@ import { PENDING_CHANGE, type PendingChange, type Settlement } from '../../../st
 import type { Replica } from '../../../store/replica/replica.ts';
 import type { ChangeNote, CommitResult, HistoryEntry, HistoryStore, RecordKey } from '../../../store/store.ts';
 import type { Principal } from '../../resources/operation.ts';
+import { API_KEY_KIND } from '../authorize.ts';
 import { type Catalog, documentForm } from '../catalog.ts';
 import type { DocumentsContext } from '../documents-context.ts';
-import { planRestore } from '../history/undo.ts';
+import { authorizeKept, planRestore } from '../history/undo.ts';
 import { hasScope, scopeOf } from '../scopes.ts';
 import { withOwners } from './confirm.ts';
 import { pendingNow } from './pending-change.ts';
-
-/** Its resource imports documents. */
-const API_KEY_KIND = 'api_key';
 
 interface Waiting {
   readonly entry: HistoryEntry;
@@ -27,10 +25,10 @@ function revocableKinds({ compiled }: Catalog): ReadonlySet<string> {
 }
 
 /** Why a pending change ends before its time, or null. Its author answers for it, and somebody must be able to revert it. */
-function endedByRevocation(
+async function endedByRevocation(
   { entry, released, author }: Waiting,
-  context: Pick<DocumentsContext, 'catalog' | 'replica'>,
-): string | null {
+  context: DocumentsContext,
+): Promise<string | null> {
   const { catalog } = context;
   const isReleased = ({ kind, id }: RecordKey): boolean => released.some((key) => key.kind === kind && key.id === id);
   const documents = entry.items.filter(({ kind }) => !catalog.derivedKinds.has(kind));
@@ -42,13 +40,32 @@ function endedByRevocation(
   const key = context.replica.get(API_KEY_KIND, id);
   if (key === undefined) return `the API key that made it, ${id}, was deleted`;
   const scopes = key.doc['scopes'] as readonly string[];
-  const kinds = new Set(documents.filter((item) => !isReleased(item)).map(({ kind }) => kind));
+  const items = documents.filter((item) => !isReleased(item));
+  const kinds = new Set(items.map(({ kind }) => kind));
   for (const kind of kinds) {
     const form = documentForm(catalog, kind);
     const scope = form === null ? '*' : scopeOf('POST', form.path);
     if (!hasScope({ apiKeyId: id, scopes }, scope)) return `the API key that made it, ${id}, lost the scope "${scope}"`;
   }
-  return null;
+  // As it is, it could make the change when it did.
+  if (key.revision <= entry.revision) return null;
+  const lost = await missingFor({ ...entry, items }, { apiKeyId: id, scopes }, context);
+  return lost === null ? null : `the API key that made it, ${id}, lost the scope "${lost}"`;
+}
+
+/** A scope that this caller would need for the change; null: none. */
+async function missingFor(
+  entry: HistoryEntry,
+  principal: Principal,
+  context: DocumentsContext,
+): Promise<string | null> {
+  try {
+    await authorizeKept(entry, principal, context);
+    return null;
+  } catch (error) {
+    if (error instanceof PosternError && error.status === 403) return String(error.details?.['scope']);
+    throw error;
+  }
 }
 
 /**
@@ -235,7 +252,7 @@ export class PendingReverter {
     const entry = await this.#history.get(revision);
     if (entry === null) return remainingMs > 0 ? remainingMs : this.#giveUp(revision, 'the history has no entry of it');
     const released = await this.#history.released();
-    const early = remainingMs > 0 ? endedByRevocation({ entry, released, author }, this.#context) : null;
+    const early = remainingMs > 0 ? await endedByRevocation({ entry, released, author }, this.#context) : null;
     if (remainingMs > 0 && early === null) return remainingMs;
     let result: CommitResult;
     try {
