@@ -15,7 +15,12 @@ export interface PendingChange {
   /** Owners of the objects that it deleted. */
   readonly owners: readonly LostOwner[];
   /** What the change itself took rights from. */
-  readonly narrowed: readonly RecordKey[];
+  readonly narrowed: readonly NarrowedRecord[];
+}
+
+interface NarrowedRecord extends RecordKey {
+  /** Of its document, those that the change gave another value. */
+  readonly fields: readonly string[];
 }
 
 /** A document as it was before the change that waits: the store may return to it. */
@@ -66,7 +71,8 @@ export function pendingChange(record: StoredRecord | undefined): PendingChange |
     confirmWithinMs: confirmWithinMs ?? 0,
     author,
     owners,
-    narrowed,
+    // Written by an earlier version: without fields.
+    narrowed: narrowed.map((each) => ({ ...each, fields: each.fields ?? [] })),
   };
 }
 

@@ -141,6 +141,16 @@ for (const engine of ['sqlite', 'postgres'] as const) {
       });
     }
 
+    test('but a PATCH that states nothing that the change narrowed takes nothing out of it', async () => {
+      const body = { email: `repeated@${engine}.example.com`, name: 'Ana', groups: ['a', 'b'] };
+      const path = `/user_accounts/${await created('/user_accounts', body)}`;
+      const narrowed = operation('PATCH', path, { groups: ['a'], description: 'trial' });
+      const { revision } = (await waiting(narrowed, operation('POST', '/ip_policies', {}))).body;
+      await ok('PATCH', path, { name: 'Ana', active: true, description: 'trial' });
+      await ok('POST', `/changes/${revision}/revert`, {});
+      assert.deepEqual((await ok('GET', path)).body.groups, ['a', 'b']);
+    });
+
     test('of an author that has narrowed itself: who does the same ends the change', async () => {
       const scopes = ['api_keys:write', 'edges:write', 'ip_policies:write'];
       const { id, token } = (await ok('POST', '/api_keys', { scopes })).body;

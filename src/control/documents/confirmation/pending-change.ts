@@ -21,15 +21,15 @@ export function pendingForm({ revision, confirmByMs }: PendingChange, { renderer
 }
 
 /**
- * Whether a request that changes nothing takes rights away that the pending change has taken already. The revert must
- * not give them back, so the record leaves the pending change as after any revocation.
+ * Whether a request that changes nothing states what the pending change narrowed: it takes rights away that the change has
+ * taken already. The revert must not give them back, so the record leaves the pending change as after any revocation.
  */
 export function repeatsPending(
   record: RecordKey,
   stated: JsonObject,
   context: Pick<DocumentsContext, 'replica'>,
 ): boolean {
-  const isDescription = Object.keys(stated).every((name) => name in describedFields);
-  if (isDescription) return false;
-  return pendingNow(context)?.narrowed.some(({ kind, id }) => kind === record.kind && id === record.id) === true;
+  const { narrowed = [] } = pendingNow(context) ?? {};
+  const own = narrowed.find(({ kind, id }) => kind === record.kind && id === record.id);
+  return own?.fields.some((name) => !(name in describedFields) && Object.hasOwn(stated, name)) === true;
 }

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../../kit/json.ts';
-import { type LostOwner, OWNERSHIP_KIND, PENDING_CHANGE } from '../../own-records.ts';
+import { type LostOwner, OWNERSHIP_KIND, PENDING_CHANGE, type PendingChange } from '../../own-records.ts';
 import type { RecordKey, UniqueKey } from '../../store.ts';
 import { keyText, type Refused, type SealedPut, type SealedRecord, type SealedWriteSet } from '../seal.ts';
 import {
@@ -69,7 +69,10 @@ export function* holdRecords({ writeSet, judged, needs, revision }: HeldChange):
   const owners = lostOwners(judged, needs);
   const author = note === null ? null : (JSON.parse(note.author) as JsonObject);
   const narrowing = [...judged.puts.values()].filter(({ isRevocation }) => isRevocation);
-  const narrowed = narrowing.map((put): RecordKey => ({ kind: put.kind, id: put.id }));
+  const narrowed = narrowing.map((put): PendingChange['narrowed'][number] => {
+    const { kind, id } = put;
+    return { kind, id, fields: changedFields(needs.before.get(keyText(put)), put) };
+  });
   const times = { confirm_by_ms: confirmByMs, confirm_within_ms: confirmWithinMs };
   const earlier = [...needs.before.values()]
     .filter((record) => remembers.includes(record.kind))
@@ -107,6 +110,16 @@ export function* holdRecords({ writeSet, judged, needs, revision }: HeldChange):
     [...holds.values()].map(([hold, to], position): SqlValue[] => [kind, id, position, hold, to.kind, to.id]),
   );
   return record;
+}
+
+function changedFields(before: SealedRecord | undefined, { doc }: SealedPut): readonly string[] {
+  const [was, is] = [before?.doc ?? '{}', doc].map((text) => JSON.parse(text) as JsonObject) as [
+    JsonObject,
+    JsonObject,
+  ];
+  return [...new Set([...Object.keys(was), ...Object.keys(is)])].filter(
+    (name) => JSON.stringify(was[name]) !== JSON.stringify(is[name]),
+  );
 }
 
 /** They are deleted with their objects, and the history does not have them. */
