@@ -19,7 +19,7 @@ export interface PendingChange {
 }
 
 interface NarrowedRecord extends RecordKey {
-  /** Of its document, those that the change gave another value. */
+  /** Fields of its document that the change gave another value. */
   readonly fields: readonly string[];
 }
 

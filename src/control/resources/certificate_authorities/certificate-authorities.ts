@@ -249,7 +249,7 @@ function isFurther(
   return added.length > 0 && isKept && earlier.every((list) => isIn(lists, list) || isReplaced(list));
 }
 
-/** Of the same certificates, as far as both are complete. */
+/** Whether a list revokes every certificate that another one revokes, as far as both are complete. */
 function revokesAllOf(list: RevocationList, other: RevocationList): boolean {
   return (
     list.isDelta === other.isDelta &&
