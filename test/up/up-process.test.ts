@@ -78,6 +78,33 @@ suite('postern up as a process, without root', () => {
     assert.match(run.stdout(), /^Address: +https:\/\/app\.localhost/m, run.stderr());
   });
 
+  test('says that a server started with flags does not read the settings file before it replaces anything', async (t) => {
+    const { identity, home: cwd } = await nonRootUser(t);
+    const { api, flags } = await freeListeners();
+    const env = { POSTERN_DATA_DIR: join(cwd, 'data') };
+    const server = startPostern(t, { args: ['server', ...flags], cwd, ...identity, env });
+    await server.ready();
+    const up = async (...args: readonly string[]) => {
+      const typed = ['up', 'app.localhost', '--to', '3000', '--api-listen', api, ...args];
+      const run = startPostern(t, { args: typed, cwd, ...identity, env });
+      assert.equal((await run.exited).code, 1, run.stdout());
+      assert.doesNotMatch(run.stdout(), /new file|serves now/);
+      return run.stderr();
+    };
+    const [, edge = ''] = flags.slice(2);
+    const moved = edge.replace(/\d+$/, '9');
+    assert.match(
+      await up('--edge-listen', moved),
+      /does not use postern-server\.yaml: its edge_listen comes from the flag --edge-listen, .* Nothing was changed/,
+    );
+    assert.match(
+      await up('--login', '--allow-email', 'ana@example.com'),
+      /does not use postern-server\.yaml: it was started without a settings file\. identity_host must be "\w/,
+    );
+    assert.equal(server.child.exitCode, null, 'the server that ran still runs');
+    assert.ok(!existsSync(join(cwd, 'postern-server.yaml')));
+  });
+
   test('asks on a terminal whether to invite the owner', async (t) => {
     const { identity, home: cwd } = await nonRootUser(t);
     // Nobody can listen there: nothing starts.

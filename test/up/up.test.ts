@@ -66,6 +66,15 @@ suite('postern up in a terminal', () => {
     assert.equal(world.servers.length, 0);
   });
 
+  test('says on a terminal what it waits for while the server starts', async (t) => {
+    const empty = await UpWorld.open(t);
+    const never = { ended: sleep(1_300).then(() => 1), stop: () => {} };
+    const args = ['app.localhost', '--to', String(empty.target), ...empty.place];
+    const { code, err } = await empty.up(args, { isTerminal: true, ports: { serve: () => never } });
+    assert.equal(code, 1, err);
+    assert.match(err, new RegExp(`^postern: waiting for the server at http://${empty.api} to start$`, 'm'));
+  });
+
   test('does not accept the terms of an ACME server for somebody who was not asked', async () => {
     const { code, err } = await world.up([HOST, '--to', '3000', ...world.place]);
     assert.equal(code, 1);

@@ -83,6 +83,8 @@ export interface ApiDependencies {
   readonly traffic?: OpenedTraffic;
   /** Settings in effect, with secrets masked. */
   readonly settings?: readonly JsonObject[];
+  /** The configuration file that this process read; null: none. */
+  readonly configFile?: string | null;
   /** Absent where nothing is served. */
   readonly addressLists?: OperationPorts['addressLists'];
   readonly explain?: OperationPorts['explain'];

@@ -30,6 +30,7 @@ export function operationPorts(deps: ApiDependencies, opened: DocumentsOpened, c
     requests: deps.requests ?? NO_REQUESTS,
     traffic: deps.traffic?.series ?? NO_TRAFFIC,
     settings: () => deps.settings ?? [],
+    configFile: () => deps.configFile ?? null,
     targetTester: new TargetTester({
       clock,
       connectTimeoutMs: config.upstream_connect_timeout * 1000,

@@ -35,6 +35,8 @@ export interface ServerOptions {
   readonly dnsLookup?: DnsLookup;
   /** Settings in effect, with secrets masked, for GET /settings. */
   readonly settings?: readonly JsonObject[];
+  /** The configuration file that this process read; null: none. */
+  readonly configFile?: string | null;
   /** Where listening sockets come from; by default they are new. */
   readonly sockets?: ListeningSockets;
   /** Replaces the pages of the identity host; tests log people in without passkeys. */

@@ -35,6 +35,8 @@ export interface LoadedConfig {
   /** Every value by the name of its setting, including those of modules. */
   readonly values: Readonly<Record<string, unknown>>;
   readonly warnings: readonly string[];
+  /** The configuration file, as it was named; null: none was. */
+  readonly file: string | null;
 }
 
 /**
@@ -43,7 +45,8 @@ export interface LoadedConfig {
  */
 export function loadConfig({ flags, env, readText = readUtf8 }: ConfigInput): LoadedConfig {
   const warnings = checkVariables(env);
-  const file = readConfigFile(flags.get(CONFIG_FLAG) || env[CONFIG_VARIABLE], readText);
+  const named = flags.get(CONFIG_FLAG) || env[CONFIG_VARIABLE] || null;
+  const file = readConfigFile(named ?? undefined, readText);
   defaults ??= readConfigText(readProgramFile(DEFAULTS_FILE), 'defaults.yaml');
 
   const values: Record<string, unknown> = {};
@@ -69,7 +72,13 @@ export function loadConfig({ flags, env, readText = readUtf8 }: ConfigInput): Lo
   // Every name was visited, and decodeSetting returns the type of the setting's kind.
   const config = Object.freeze({ ...values, moduleSettings: moduleSettings(values) }) as unknown as Config;
   checkTogether(config);
-  return { config, sources: sources as Record<OwnName, string>, values, warnings: [...warnings, ...otel.warnings] };
+  return {
+    config,
+    sources: sources as Record<OwnName, string>,
+    values,
+    warnings: [...warnings, ...otel.warnings],
+    file: named,
+  };
 }
 
 function readConfigFile(path: string | undefined, readText: (path: string) => string) {

@@ -19,6 +19,8 @@ export interface Setting {
 export interface SettingPage {
   /** All settings, in the order of the documentation. */
   readonly settings: readonly Setting[];
+  /** Path of the configuration file that the node read at its start; null if it read none. */
+  readonly config_file: string | null;
   /** URI of the list. */
   readonly uri: string;
   /** Always null: the list has one page. */

@@ -1,11 +1,14 @@
+import { realpathSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { peopleText } from '../../../client/publish/people-rules.ts';
 import type { Transport } from '../../../client/transport.ts';
 import { identityAddress } from '../../../control/identity/contracts.ts';
+import type { WireValue } from '../../../kit/settings/setting.ts';
 import type { LoadedConfig } from '../../settings/load.ts';
 import { settingOf } from '../../settings/schema.ts';
 import { dialled } from '../doctor/dial.ts';
 import { administratorLink, signInLink } from '../open/sign-in-link.ts';
+import { sayWhileSlow } from '../output/terminal.ts';
 import { installService } from '../service/install-service.ts';
 import { checkMachine, identityHostFor } from './check-machine.ts';
 import { upFailed } from './errors.ts';
@@ -25,6 +28,7 @@ import {
   factsOf,
   isRunning,
   openServer,
+  readConfigFile,
   readSettings,
   type ServerFacts,
   type ShownSettings,
@@ -62,7 +66,8 @@ export async function bringUp(typed: UpRequest): Promise<number> {
   const place = findSettings(parsed.flags, context, ports.service);
   const former = loadSettings(place);
   await checkSecretDestinations({ place, loaded: former }, context);
-  const plan = await planServer(typed, place, former);
+  const looking = (): string => 'looking for a server that runs here';
+  const plan = await sayWhileSlow(context, looking, () => planServer(typed, place, former));
   // A server that was never there serves nothing: its settings need not be written to find that out.
   const hasNoData = !plan.isRunning && !ports.service.exists(plan.next.config.data_dir);
   if (hasNoData && place.text === null) requireTarget(typed.wanted);
@@ -77,7 +82,9 @@ export async function bringUp(typed: UpRequest): Promise<number> {
   let server: StartedServer | null = null;
   let isPublished = false;
   try {
-    server = await startServer(request, { place, loaded, isRunning: plan.isRunning, changes: agreed });
+    const starting = (): string => `waiting for the server at ${serverUrl(loaded)} to start`;
+    const start = { place, loaded, isRunning: plan.isRunning, isInEffect: plan.isInEffect, changes: agreed };
+    server = await sayWhileSlow(context, starting, () => startServer(request, start));
     isPublished = await publish(request, { place, loaded, server, changes: agreed });
   } finally {
     if (!isPublished) {
@@ -115,14 +122,9 @@ async function planServer(request: UpRequest, place: SettingsPlace, former: Load
     : standardSettings({ host: wanted.host, loaded: former, everywhere: await everywhere() });
   const planned = new Map([...standard, ...given]);
   const own = factsOf(load(planned).config);
-  const facts = isThere
-    ? {
-        ...factsInEffect(
-          await readSettings(await openServer({ place, loaded: known, flags: parsed.flags, context, ports })),
-        ),
-        ...named(own, given),
-      }
-    : own;
+  const transport = isThere ? await openServer({ place, loaded: known, flags: parsed.flags, context, ports }) : null;
+  const settings = transport === null ? [] : await readSettings(transport);
+  const facts = isThere ? { ...factsInEffect(settings), ...named(own, given) } : own;
   if ((wanted.login === 'own' || wanted.console !== null) && facts.identityHost === null) {
     const host = await identityHostFor(wanted.host, ports);
     planned.set('identity_host', facts.publicPort === 443 ? host : `${host}:${facts.publicPort}`);
@@ -134,9 +136,68 @@ async function planServer(request: UpRequest, place: SettingsPlace, former: Load
     planned.set('api_behind_edge', true);
   }
   const changes = missingSettings(planned, former);
+  const differing = differingSettings(settings, changes);
+  // A service gets a new unit, which names the file.
+  const isNewUnit = place.service !== null && !place.isKnown;
+  if (transport !== null && !isNewUnit && differing.length > 0)
+    requireReader(place, differing, await readConfigFile(transport));
   const next = load(planned);
+  const isInEffect = !isNewUnit && differing.length === 0;
   const identityHost = facts.identityHost ?? next.config.identity_host;
-  return { place, next, facts: { ...facts, identityHost }, isRunning: isThere, changes, given };
+  return { place, next, facts: { ...facts, identityHost }, isRunning: isThere, isInEffect, changes, given };
+}
+
+interface Differing {
+  readonly name: string;
+  readonly wanted: WireValue;
+  readonly found: ShownSettings[number] | undefined;
+}
+
+/** Those of the changes that the server does not have. What is secret cannot be compared. */
+function differingSettings(settings: ShownSettings, changes: Settings): readonly Differing[] {
+  return [...changes].flatMap(([name, wanted]) => {
+    if (settingOf(name).secrecy !== 'public') return [];
+    const found = settings.find((each) => each.name === name);
+    return JSON.stringify(found?.value ?? null) === JSON.stringify(wanted) ? [] : [{ name, wanted, found }];
+  });
+}
+
+/** Before anything is written or replaced: a new process of a server that does not read the file has the same settings. */
+function requireReader(
+  place: SettingsPlace,
+  [first, ...others]: readonly Differing[],
+  configFile: string | null | undefined,
+): void {
+  const overridden = [first, ...others].find((each) => /^(flag|variable) /.test(each?.found?.source ?? ''));
+  const shown = overridden ?? first;
+  if (shown === undefined) return;
+  const why =
+    overridden !== undefined
+      ? `its ${overridden.name} comes from the ${overridden.found?.source}, which a file does not change`
+      : configFile === null
+        ? 'it was started without a settings file'
+        : configFile !== undefined && !isSameFile(configFile, place.file)
+          ? `its settings are in ${configFile}`
+          : null;
+  if (why === null) return;
+  const needed = `${shown.name} must be ${JSON.stringify(shown.wanted)} there, and is ${JSON.stringify(shown.found?.value ?? null)}`;
+  throw upFailed(
+    `the server that runs does not use ${place.file}: ${why}. ${needed}. ${adviceFor(place)}. Nothing was changed`,
+  );
+}
+
+function isSameFile(a: string, b: string): boolean {
+  try {
+    return realpathSync(a) === realpathSync(b);
+  } catch {
+    return false;
+  }
+}
+
+function adviceFor(place: SettingsPlace): string {
+  return isOwnNewFile(place)
+    ? 'Change it where the server has its settings, restart it there, and run this command again'
+    : `Start it with --config ${place.file}, or change the setting where the server has it, and run this command again`;
 }
 
 /**
@@ -258,6 +319,8 @@ interface Start {
   readonly place: SettingsPlace;
   readonly loaded: LoadedConfig;
   readonly isRunning: boolean;
+  /** Whether a server that runs has all of the changes already. */
+  readonly isInEffect: boolean;
   readonly changes: Settings;
 }
 
@@ -265,7 +328,7 @@ async function startServer(request: UpRequest, start: Start): Promise<StartedSer
   const { place, loaded } = start;
   const byItself = { requireSettings: requireSettingsOf(place), stop: () => {}, untilEnd: () => Promise.resolve(0) };
   if (start.isRunning) {
-    if (start.changes.size > 0) await restart(request, start);
+    if (start.changes.size > 0 && !start.isInEffect) await restart(request, start);
     return byItself;
   }
   if (place.service !== null) {
@@ -321,16 +384,12 @@ async function restart(request: UpRequest, start: Start): Promise<void> {
 }
 
 function requireSettingsOf(place: SettingsPlace): StartedServer['requireSettings'] {
-  const { file } = place;
-  const advice = isOwnNewFile(place)
-    ? 'Change it where the server has its settings, and run this command again'
-    : `Start it with --config ${file}, or change the setting where the server has it, and run this command again`;
   return (settings, changes) => {
-    for (const [name, value] of changes) {
-      if (settingOf(name).secrecy !== 'public') continue;
-      const found = settings.find((each) => each.name === name)?.value ?? null;
-      if (JSON.stringify(found) === JSON.stringify(value)) continue;
-      throw upFailed(`the server that runs does not use ${file}: its ${name} is ${JSON.stringify(found)}. ${advice}`);
-    }
+    const [differing] = differingSettings(settings, changes);
+    if (differing === undefined) return;
+    const { name, found } = differing;
+    throw upFailed(
+      `the server that runs does not use ${place.file}: its ${name} is ${JSON.stringify(found?.value ?? null)}. ${adviceFor(place)}`,
+    );
   };
 }

@@ -97,7 +97,7 @@ export async function connectionFlags(loaded: LoadedConfig, context: CommandCont
   return flags.map((word) => ` ${word}`).join('');
 }
 
-export type ShownSettings = readonly Pick<Setting, 'name' | 'value'>[];
+export type ShownSettings = readonly Pick<Setting, 'name' | 'value' | 'source'>[];
 
 /** What publishing a site depends on. */
 export interface ServerFacts {
@@ -133,6 +133,12 @@ export function factsOf({ identity_host, acme, edge_listen, api_url, edge_host_p
 /** The settings of a server that runs. */
 export function readSettings(transport: Transport): Promise<ShownSettings> {
   return Array.fromAsync(new Resources(transport).settings.list());
+}
+
+/** The configuration file of a server that runs; null: it reads none. Undefined: it is too old to say. */
+export async function readConfigFile(transport: Transport): Promise<string | null | undefined> {
+  const { text } = await transport.send({ method: 'GET', path: '/settings' });
+  return (JSON.parse(text) as { readonly config_file?: string | null }).config_file;
 }
 
 export function factsInEffect(settings: ShownSettings): ServerFacts {

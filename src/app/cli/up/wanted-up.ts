@@ -96,6 +96,8 @@ export interface ServerPlan {
   readonly next: LoadedConfig;
   readonly facts: ServerFacts;
   readonly isRunning: boolean;
+  /** Whether a server that runs has all of the changes already. */
+  readonly isInEffect: boolean;
   /** Settings to write. */
   readonly changes: Settings;
   /** Those that the command line names. */

@@ -304,7 +304,14 @@ async function serve({ args, context, env, predecessor }: Start): Promise<number
   });
   const sockets = predecessor?.sockets ?? new ListeningSockets(systemdSockets(process.env));
   const settings = shownSettings(loaded).map((setting) => ({ ...setting }));
-  server = await startServer(loaded.config, { isTerminal: context.isTerminal, predecessor, sockets, settings });
+  const configFile = loaded.file === null ? null : resolve(loaded.file);
+  server = await startServer(loaded.config, {
+    isTerminal: context.isTerminal,
+    predecessor,
+    sockets,
+    settings,
+    configFile,
+  });
   void manager.notify('READY=1', `STATUS=Serving the API at ${server.baseUrl}`);
   const stopWatchdog = manager.startWatchdog();
   const isApiTls = loaded.config.api_tls_cert !== null;

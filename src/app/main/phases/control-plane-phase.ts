@@ -57,6 +57,7 @@ function openServerApi(earlier: Omit<ControlPlaneOpened, 'api'>): Promise<Opened
     addressLists: lists,
     requests: recorded.requests,
     ...(options.settings !== undefined && { settings: options.settings }),
+    configFile: options.configFile ?? null,
     explain: (question) => explainer.explain(question),
     destinationTester: () => earlier.delivery.tester,
     // A server that is linked to no other one shares its lists with those that are through the store.

@@ -6,6 +6,8 @@ import type { LiveResource } from '../resource.ts';
 export interface SettingPorts extends Pick<SharedPorts, 'uri'> {
   /** Settings in effect in this process, with secrets masked. */
   readonly settings: () => readonly JsonObject[];
+  /** Absolute path of the configuration file that this process read; null: none. */
+  readonly configFile: () => string | null;
 }
 
 const PATH = '/settings';
@@ -53,14 +55,22 @@ export const settings: LiveResource<SettingPorts> = {
             }),
             { description: 'All settings, in the order of the documentation.' },
           ),
+          config_file: Type.Union([Type.String(), Type.Null()], {
+            description: 'Path of the configuration file that the node read at its start; null if it read none.',
+          }),
           uri: Type.String({ description: 'URI of the list.' }),
           next_page_uri: Type.Null({ description: 'Always null: the list has one page.' }),
         }),
         description: 'The settings.',
       },
       errors: [],
-      run: (_request, { settings: inEffect, uri }) => ({
-        body: { settings: inEffect().map((setting) => ({ ...setting })), uri: uri(PATH), next_page_uri: null },
+      run: (_request, { settings: inEffect, configFile, uri }) => ({
+        body: {
+          settings: inEffect().map((setting) => ({ ...setting })),
+          config_file: configFile(),
+          uri: uri(PATH),
+          next_page_uri: null,
+        },
       }),
     },
   ],
