@@ -43,6 +43,38 @@ test('a subscription chooses what to report from a list with a sentence for each
   await page.keyboard.press('Escape');
 });
 
+test('a destination asks for its kind first, and shows the fields of that kind only', { skip }, async () => {
+  await admin.go('/events?tab=event_destinations');
+  await page
+    .getByRole('button', { name: /^Create/ })
+    .first()
+    .click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByRole('radio', { name: 'Webhook' }).waitFor();
+  assert.equal((await dialog.getByLabel('URL').count()) + (await dialog.getByLabel('Name').count()), 0);
+  await dialog.getByRole('radio', { name: 'File' }).check();
+  await dialog.getByLabel('Name').waitFor();
+  await dialog.getByRole('radio', { name: 'Webhook' }).check();
+  assert.equal(await dialog.getByLabel('Name').count(), 0);
+  assert.doesNotMatch((await dialog.textContent()) ?? '', /PATCH|stored value/);
+  assert.deepEqual(await admin.axeFindings(), []);
+  await dialog.getByLabel('URL').fill('https://hooks.example.com/created');
+  await dialog.getByRole('button', { name: 'Review changes' }).click();
+  await dialog.getByRole('button', { name: 'Save' }).click();
+  // The secret that signs deliveries is shown once.
+  await dialog.getByRole('button', { name: 'I have stored it' }).click();
+  const { event_destinations: all } = await edge.api('GET', '/event_destinations');
+  const created = all.find(({ target }: { target: { webhook?: { url?: string } } }) =>
+    target.webhook?.url?.endsWith('/created'),
+  );
+  await admin.go(`/resources/event_destinations/item?path=${encodeURIComponent(`/event_destinations/${created.id}`)}`);
+  await page.getByRole('button', { name: 'Edit' }).click();
+  await dialog.getByText('Leave it as it is to keep the stored value.').first().waitFor();
+  assert.equal(await dialog.getByRole('radio', { name: 'File' }).count(), 0, 'a webhook does not become a file');
+  assert.doesNotMatch((await dialog.textContent()) ?? '', /PATCH/);
+  await page.keyboard.press('Escape');
+});
+
 test('an address that is none is named while it is typed', { skip }, async () => {
   await admin.go('/people?tab=user_accounts');
   await page.getByRole('button', { name: 'Add a person' }).first().click();

@@ -18,12 +18,13 @@ interface ChoiceListProps<Value extends string> {
   readonly choices: readonly Choice<Value>[];
   /** Shown below the legend; null: none. */
   readonly problem?: string | null;
+  readonly isRequired?: boolean;
   readonly onChange: (value: Value) => void;
 }
 
 /** One of several, each with its own fields. Choosing one leads to its first field, so that nobody has to click there. */
 export function ChoiceList<Value extends string>(props: ChoiceListProps<Value>) {
-  const { legend, name, value, choices, problem = null, onChange } = props;
+  const { legend, name, value, choices, problem = null, isRequired = false, onChange } = props;
   const list = useRef<HTMLFieldSetElement>(null);
   const isClicked = useRef(false);
   useEffect(() => {
@@ -49,6 +50,7 @@ export function ChoiceList<Value extends string>(props: ChoiceListProps<Value>) 
                 id={id}
                 name={name}
                 checked={choice.value === value}
+                required={isRequired}
                 disabled={choice.unavailable !== undefined}
                 aria-describedby={`${id}-hint`}
                 // Arrow keys also move the choice: the focus then stays in the list.

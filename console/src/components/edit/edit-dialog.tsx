@@ -3,6 +3,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { type ApiError, asApiError } from '../../api/api-error.ts';
 import { Dialog } from '../dialog.tsx';
 import { Diff } from '../diff.tsx';
+import { IsNew } from '../form/is-new.ts';
 import { type FormValue, SchemaForm } from '../form/schema-form.tsx';
 import { ErrorNotice } from '../notice.tsx';
 import { Sentences } from '../sentences.tsx';
@@ -119,7 +120,9 @@ export function EditDialog(props: EditDialogProps) {
             setStep('review');
           }}
         >
-          <SchemaForm schema={edited.body} value={value} onChange={setValue} without={without ?? []} />
+          <IsNew.Provider value={edited.original === null}>
+            <SchemaForm schema={edited.body} value={value} onChange={setValue} without={without ?? []} />
+          </IsNew.Provider>
           {preview?.(value)}
         </form>
       ) : (

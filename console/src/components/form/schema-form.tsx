@@ -6,6 +6,7 @@ import { ElementInput } from './element-input.tsx';
 import { EventTypesField } from './event-types-field.tsx';
 import type { FieldProps } from './field-props.ts';
 import { JsonField } from './json-field.tsx';
+import { isOneOfKinds, KindField } from './kind-field.tsx';
 import { looseText, looseValue } from './loose-value.ts';
 import { MapField } from './map-field.tsx';
 import { ReferenceField, ReferenceListField } from './reference-field.tsx';
@@ -28,7 +29,7 @@ const LAST = ['enabled', 'description', 'metadata'];
 /** Few people change them: they are behind "More", unless they have a value. */
 const MORE: ReadonlySet<string> = new Set([
   ...['metadata', 'options_passthrough', 'realm', 'cookie_prefix', 'auth_id_token', 'inactivity_timeout'],
-  ...['maximum_duration', 'userinfo_claims', 'pkce'],
+  ...['maximum_duration', 'userinfo_claims', 'pkce', 'previous_secret'],
 ]);
 
 /** A form for any object of the API: its schema has the labels, the limits and the help. */
@@ -91,6 +92,17 @@ function SchemaField(given: FieldProps) {
   if (path === '/sources' && schema.type === 'array') return <EventTypesField {...props} />;
   if (schema.type === 'array') return <ListField {...props} />;
   if (schema.type === 'object' && typeof schema.additionalProperties === 'object') return <MapField {...props} />;
+  if (isOneOfKinds(schema)) {
+    const fieldsOf = (kind: string, fields: FormValue) => (
+      <SchemaForm
+        schema={schema.properties?.[kind] ?? {}}
+        path={`${path}/${kind}`}
+        value={fields}
+        onChange={(next) => onChange({ [kind]: next })}
+      />
+    );
+    return <KindField {...props} fieldsOf={fieldsOf} />;
+  }
   if (schema.type === 'object' && schema.properties !== undefined) {
     return (
       <fieldset class="stack-small">

@@ -1,17 +1,21 @@
-import { useState } from 'preact/hooks';
+import { useContext, useState } from 'preact/hooks';
 import { textOf } from '../../format/text.ts';
 import { type JsonSchema, labelOf } from '../../schema/json-schema.ts';
 import { textProblem } from '../../schema/text-problem.ts';
 import type { FieldProps } from './field-props.ts';
+import { IsNew } from './is-new.ts';
 import { PasswordInput } from './password-input.tsx';
 import { TimeInput } from './time-input.tsx';
 
 const MASK = '••••••••';
+/** What a description says to those who write requests. */
+const FOR_PROGRAMS = / ?(Default: ""|"" in a PATCH removes it)\.?/;
 
 /** Text, numbers, times and secrets, with what is wrong while it is typed. A secret stays as it is while its input is empty. */
 export function TextField({ name, path, schema, isRequired, value, onChange }: FieldProps) {
   const isNumber = schema.type === 'integer' || schema.type === 'number';
   const isSecret = schema['x-secret'] !== undefined;
+  const isNew = useContext(IsNew);
   const [isLeft, setLeft] = useState(false);
   const checked = name === 'email' ? { ...schema, format: 'email' } : schema;
   const problem = isSecret ? null : textProblem(value, checked, isRequired);
@@ -48,14 +52,14 @@ export function TextField({ name, path, schema, isRequired, value, onChange }: F
       ) : isLong(name, schema.maxLength) ? (
         <textarea {...common} class={name.endsWith('_pem') ? 'mono' : ''} rows={4} value={textOf(shown)} />
       ) : (
-        <OneLine {...common} schema={schema} value={textOf(shown)} />
+        <OneLine {...common} schema={schema} value={textOf(shown)} placeholder={isNew ? '' : MASK} />
       )}
       <span class="problem" id={`${path}-problem`} aria-live="polite">
         {isWrong && problem}
       </span>
       <span class="hint" id={`${path}-hint`}>
-        {schema.description?.replace(/ ?Default: ""\.?/, '')}
-        {isSecret && ' Leave it as it is to keep the stored value.'}
+        {schema.description?.replace(FOR_PROGRAMS, '')}
+        {isSecret && !isNew && ' Leave it as it is to keep the stored value.'}
       </span>
     </div>
   );
@@ -79,13 +83,14 @@ interface OneLineProps {
   readonly spellcheck: boolean;
   readonly schema: JsonSchema;
   readonly value: string;
+  readonly placeholder: string;
   readonly onInput: (event: { currentTarget: { value: string } }) => void;
 }
 
-function OneLine({ schema, ...props }: OneLineProps) {
-  if (schema['x-secret'] === 'hashed') return <PasswordInput {...props} placeholder={MASK} />;
+function OneLine({ schema, placeholder, ...props }: OneLineProps) {
+  if (schema['x-secret'] === 'hashed') return <PasswordInput {...props} placeholder={placeholder} />;
   if (schema['x-secret'] !== undefined) {
-    return <input {...props} type="password" autocomplete="new-password" placeholder={MASK} />;
+    return <input {...props} type="password" autocomplete="new-password" placeholder={placeholder} />;
   }
   if (schema.type === 'string') return <input {...props} type="text" autocomplete="off" />;
   return (
