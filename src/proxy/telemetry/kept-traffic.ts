@@ -76,7 +76,8 @@ export class KeptTraffic {
       this.#isStopped = true;
       return;
     }
-    if (writer !== this.#readFrom) await this.#takeOver();
+    // The process before this one may have written again since this one started.
+    if (this.#readFrom !== this.#writer) await this.#takeOver();
     const { requests, series, clock } = this.#options;
     const sinceMs = clock.nowMs() - KEPT_MS;
     const kept = await requests.ownList({ sinceMs }, MAX_REQUESTS);
@@ -126,7 +127,7 @@ export class KeptTraffic {
     const rows = await this.#read();
     const [head, ...others] = rows;
     const writer = writerIn(head);
-    if (writer === null || writer === this.#readFrom || writer === this.#writer) return;
+    if (writer === null || writer === this.#writer) return;
     this.#readFrom = writer;
     const { requests, series, clock, shown } = this.#options;
     const sinceMs = clock.nowMs() - KEPT_MS;
