@@ -44,7 +44,7 @@ test('the overview says first whether the sites are up, what is wrong, who came 
   await sites.getByText('2 sites, 2 with visitors in the last hour, 1 failing').waitFor();
   await sites.locator('tr.row').first().getByText('dead.localhost').waitFor();
   await sites.locator('tr.row', { hasText: 'wiki.localhost' }).getByText('working').waitFor();
-  await sites.locator('tr.row', { hasText: 'wiki.localhost' }).getByText('renews by itself').waitFor();
+  await sites.locator('tr.row', { hasText: 'wiki.localhost' }).getByText('internal CA').waitFor();
   await page
     .getByRole('region', { name: 'Who came' })
     .first()
@@ -69,7 +69,13 @@ test('the overview says first whether the sites are up, what is wrong, who came 
 test('the page of a site shows its traffic and certificate, pauses it, and opens it again', { skip }, async () => {
   await page.getByRole('region', { name: 'Sites' }).first().getByRole('link', { name: 'wiki.localhost' }).click();
   await page.getByRole('heading', { name: 'wiki.localhost', level: 1 }).waitFor();
-  await site.getByText('renews by itself').waitFor();
+  await site.getByText('browsers do not trust it').waitFor();
+  await site.getByRole('link', { name: 'Trust it, or get a public one' }).click();
+  await page.getByText('Certificates of the internal CA, which browsers do not trust').click();
+  await page.getByText('prints the steps for each system and browser').waitFor();
+  await look('certificates');
+  await page.goBack();
+  await page.getByRole('heading', { name: 'wiki.localhost', level: 1 }).waitFor();
   await page.getByRole('region', { name: 'Last requests' }).first().getByText('GET wiki.localhost/').first().waitFor();
   await page.getByRole('region', { name: 'Last hour of the site' }).waitFor();
   await site.getByRole('button', { name: 'Pause' }).click();

@@ -71,6 +71,20 @@ test('sites are listed with where they go, who may enter, their health and their
   await photograph('sites');
   assert.deepEqual(await admin.axeFindings(), []);
 
+  // A name of usual length needs one line where there is room.
+  const isOneLine = async (link: Locator): Promise<boolean> => ((await link.boundingBox())?.height ?? 99) < 30;
+  await world.edge.site(undefined, 'documentation-of-the-team.internal.localhost');
+  await admin.page.getByRole('button', { name: 'Reload' }).click();
+  assert.ok(await isOneLine(row('documentation').getByRole('link')));
+  await admin.navigate('Changes');
+  await row('documentation').first().waitFor();
+  const changed = await row('documentation').first().getByRole('cell').first().boundingBox();
+  const whole = await admin.page.getByRole('region', { name: 'Changes' }).boundingBox();
+  assert.ok((changed?.width ?? 0) > (whole?.width ?? 0) / 2, 'half of the table is for what changed');
+  assert.equal(await admin.page.getByRole('columnheader', { name: 'Message' }).count(), 0, 'nobody wrote one');
+  await admin.navigate('Sites');
+  await row('documentation').waitFor();
+
   await admin.page.getByLabel('Search sites').fill('dead');
   await row('open.localhost').waitFor({ state: 'detached' });
   await row('dead.localhost').getByRole('link').click();

@@ -17,6 +17,7 @@ export function CertificatesPage() {
         title="Certificates"
         hint="What the edge presents to clients, where it comes from, and when it expires."
       />
+      <InternalCa />
       <TabbedLists
         label="Kinds of certificates"
         tabs={[
@@ -42,6 +43,29 @@ export function CertificatesPage() {
         ]}
       />
     </>
+  );
+}
+
+/** Sites without another certificate present one of this authority. */
+function InternalCa() {
+  return (
+    <details class="card">
+      <summary>Certificates of the internal CA, which browsers do not trust</summary>
+      <div class="body stack-small">
+        <p>
+          A site for which no certificate is listed here presents one of the internal CA of this server. It renews by
+          itself.
+        </p>
+        <p>
+          To trust the CA on your own devices, run <code>postern ca</code> on the machine of the server: it prints the
+          steps for each system and browser.
+        </p>
+        <p>
+          For a certificate that every browser trusts, give the site a public host and set <code>acme: on</code> in the
+          settings, or upload a certificate below.
+        </p>
+      </div>
+    </details>
   );
 }
 

@@ -31,7 +31,7 @@ export function ChangesPage() {
       <PagedTable
         label="Changes"
         pages={pages}
-        columns={COLUMNS}
+        columns={pages.rows.some(hasMessage) ? COLUMNS : WITHOUT_MESSAGE}
         rowKey={(row) => textAt(row, 'revision')}
         empty={
           wanted.q === '' ? (
@@ -47,10 +47,17 @@ export function ChangesPage() {
   );
 }
 
+const MESSAGE = 'Message';
+
+/** A column in which nothing stands would take the room of the names. */
+function hasMessage(row: Document): boolean {
+  return textAt(row, 'message') !== '';
+}
+
 const COLUMNS: readonly Column<Document>[] = [
   {
     name: 'Change',
-    class: 'col-wide',
+    class: 'col-text',
     cell: (row) => {
       const change = row as unknown as Change;
       return (
@@ -63,8 +70,12 @@ const COLUMNS: readonly Column<Document>[] = [
       );
     },
   },
-  { name: 'Message', class: 'low', cell: (row) => <span dir="auto">{textAt(row, 'message')}</span> },
+  { name: MESSAGE, class: 'low', cell: (row) => <span dir="auto">{textAt(row, 'message')}</span> },
   { name: 'Who', class: 'middle', cell: (row) => <AuthorName author={(row as unknown as Change).author} /> },
   { name: 'Via', class: 'middle col-narrow', cell: (row) => <Chip>{(row as unknown as Change).author.via}</Chip> },
   { name: 'When', class: 'col-time', cell: (row) => <Time at={row['at']} /> },
 ];
+
+const WITHOUT_MESSAGE = COLUMNS.filter(({ name }) => name !== MESSAGE).map((column, at) =>
+  at === 0 ? { ...column, class: 'col-half' } : column,
+);

@@ -76,7 +76,7 @@ export function SitesNow() {
                 class: 'number col-figure',
                 cell: (edge) => figureText(figures, String(edge['id']), 'errors'),
               },
-              { name: 'Certificate', class: 'col-time', cell: (edge) => <CertificateOf edge={edge} /> },
+              { name: 'Certificate', class: 'col-time', cell: (edge) => <CertificateOf edge={edge} isBrief /> },
             ]}
             empty={
               <EmptyState title="Nothing is published yet">

@@ -3,6 +3,7 @@ import { isAllowed } from '../../api/scopes.ts';
 import { useLoaded } from '../../api/use-loaded.ts';
 import type { Document } from '../../api/use-pages.ts';
 import { textAt } from '../../format/text.ts';
+import { href } from '../../router/location.ts';
 import { ExpiryChip } from '../certificates/certificates-page.tsx';
 
 const EVERY_MS = 60_000;
@@ -46,13 +47,28 @@ async function certificateFor(host: string): Promise<Document | null> {
   return uploaded ?? found.managed.find((each) => covers(textAt(each, 'hostname'), host)) ?? null;
 }
 
-/** When the certificate of a site expires, or that the authority of this server renews it by itself. */
-export function CertificateOf({ edge }: { edge: Document }) {
+const NAMES = ['managed_certificates', 'tls_certificates'];
+
+/** When the certificate of a site expires, or that it is one of the internal CA, which browsers do not trust. */
+export function CertificateOf({ edge, isBrief = false }: { edge: Document; isBrief?: boolean }) {
   const host = ((edge['hostports'] as readonly string[] | undefined)?.[0] ?? '').replace(/:\d+$/, '');
   const { data: found, isLoading } = useLoaded(`certificate ${host}`, () => certificateFor(host), EVERY_MS);
-  if (found === null) return <span class="muted">{isLoading ? '…' : 'renews by itself'}</span>;
+  if (found === null && isLoading) return <span class="muted">…</span>;
+  // Who may not see certificates cannot know that there is none.
+  if (found === null && !NAMES.every((name) => isAllowed(`${name}:read`))) return <span class="muted">–</span>;
+  if (found === null) return <InternalCertificate isBrief={isBrief} />;
   if (typeof found['not_after'] !== 'string') return <span class="muted">{textAt(found, 'status')}</span>;
   return <ExpiryChip at={found['not_after']} />;
+}
+
+function InternalCertificate({ isBrief }: { isBrief: boolean }) {
+  if (isBrief) return <span title="It renews by itself, and browsers do not trust it.">internal CA</span>;
+  return (
+    <span>
+      From the internal CA of this server: it renews by itself, and browsers do not trust it.{' '}
+      <a href={href('/certificates')}>Trust it, or get a public one</a>
+    </span>
+  );
 }
 
 function namesOf(certificate: Document): readonly string[] {

@@ -18,7 +18,7 @@ export function siteColumns(
   return [
     {
       name: 'Host',
-      class: 'col-quarter',
+      class: 'col-wide',
       order: 'hostports',
       cell: (edge) => (
         <a dir="auto" href={href(`/sites/${textAt(edge, 'id')}`)} title={documentName(edge)}>

@@ -17,7 +17,7 @@ export function agentColumns(traffic: LiveTraffic, reload: () => void): readonly
     ({ path, scopes }) => areAllowed(scopes) && /\/(stop|restart)$/.test(path),
   );
   return [
-    { name: 'Agent', class: 'col-wide', cell: (row) => <AgentName row={row} /> },
+    { name: 'Agent', class: 'col-quarter', cell: (row) => <AgentName row={row} /> },
     {
       name: 'Latency',
       class: 'number col-latency',
@@ -25,10 +25,10 @@ export function agentColumns(traffic: LiveTraffic, reload: () => void): readonly
     },
     { name: 'Traffic', class: 'middle number col-rate', cell: (row) => <ByteRate row={row} traffic={traffic} /> },
     { name: 'Version', class: 'low', cell: (row) => textAt(row, 'agent_version') },
-    { name: 'System', class: 'lowest', cell: (row) => textAt(row, 'os') },
+    { name: 'System', class: 'low', cell: (row) => textAt(row, 'os') },
     {
       name: 'Agent token',
-      class: 'lowest',
+      class: 'low',
       cell: (row) => <RefLink reference={row['credential'] as Reference | null} />,
     },
     { name: 'Since', class: 'middle col-time', cell: (row) => <Time at={row['started_at']} /> },
