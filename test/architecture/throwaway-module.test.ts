@@ -57,8 +57,11 @@ test('a module is one folder and one line of the registry', { timeout: 400_000 }
   assert.match(copy.read('docs/reference/errors.md'), /ERR_POSTERN_THROWAWAY/);
   assert.match(copy.read('docs/reference/configuration.md'), /POSTERN_THROWAWAY_LIMIT/);
   assert.match(copy.read('src/app/settings/defaults.yaml'), /^throwaway_limit: 5$/m);
-  assert.match(await copy.run('bin/postern.mjs', 'server', '--help'), /--throwaway-limit\s+Characters that/);
-  const help = await copy.run('bin/postern.mjs', 'http', '--help');
+  assert.match(
+    await copy.run('bin/postern.mjs', 'server', '--help', '--all'),
+    /--throwaway-limit NUMBER\s+Characters that/,
+  );
+  const help = await copy.run('bin/postern.mjs', 'http', '--help', '--all');
   assert.match(help, /--throwaway-greeting TEXT\s+Greeting for/);
   assert.match(help, /postern http 3000 --throwaway-greeting hello/);
   assert.match(await copy.run('bin/postern.mjs', 'completion', 'bash'), /--throwaway-greeting/);
