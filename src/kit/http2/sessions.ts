@@ -13,11 +13,11 @@ const ENDING = reporting('end of an HTTP/2 session');
  * waiting on the same session, the runtime frees the reset stream twice and aborts the process ("Assertion failed:
  * (current_nghttp2_memory_) >= (previous_size)", Node 26.10).
  */
-export function destroySession(session: Http2Session, socket: Socket | null, error?: Error): void {
+export function destroySession(session: Http2Session, socket: Socket | null, error?: Error, code?: number): void {
   if (session.destroyed && socket?.destroyed !== false) return;
   setImmediate(
     guarded(ENDING, () => {
-      session.destroy(error);
+      session.destroy(error, code);
       socket?.destroy();
     }),
   );

@@ -7,6 +7,8 @@ const IS_ENDED = Symbol('END_STREAM was received');
 
 const READER = Symbol('learns about unread data');
 
+const COUNTER = Symbol('learns about every piece');
+
 /** A piece that is at least this part of its buffer is not copied. */
 const LARGE_PART = 7 / 8;
 
@@ -16,8 +18,14 @@ export interface RequestReader {
   onUnread(bytes: number): void;
 }
 
+export interface PieceCounter {
+  /** A piece of data has arrived: a frame, or a part of one. */
+  onPiece(bytes: number): void;
+}
+
 interface Watched extends Http2Stream {
   [IS_ENDED]?: boolean;
+  [COUNTER]?: PieceCounter;
   [READER]?: RequestReader;
 }
 
@@ -42,6 +50,11 @@ export function readBy(stream: Http2Stream, reader: RequestReader): void {
   (stream as Watched)[READER] = reader;
 }
 
+/** Reports each piece of data of a watched stream. */
+export function countPieces(stream: Http2Stream, counter: PieceCounter): void {
+  (stream as Watched)[COUNTER] = counter;
+}
+
 /** Whether the peer has marked its side as complete. Valid from the `end` event on. */
 export function hasStreamEnd(stream: Http2Stream): boolean {
   return (stream as Watched)[IS_ENDED] === true;
@@ -53,6 +66,7 @@ function push(this: Readable, chunk: unknown, encoding?: BufferEncoding): boolea
   if (chunk === null && !stream.closed) stream[IS_ENDED] = true;
   // In a later turn: the runtime uses the stream after this call.
   else if (chunk === null && stream[READER] !== undefined && !stream.destroyed) process.nextTick(destroy, stream);
+  if (chunk !== null) stream[COUNTER]?.onPiece((chunk as Buffer).length);
   const reader = stream[READER];
   if (reader === undefined || !Buffer.isBuffer(chunk)) return Readable.prototype.push.call(this, chunk, encoding);
   // The first that waits is most often read soon.

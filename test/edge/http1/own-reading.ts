@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import { Http1Client } from '../../../src/proxy/edge/http/http1-client.ts';
 import type { IncomingRequest } from '../../../src/proxy/edge/http/incoming-request.ts';
+import { SmallPieces } from '../../../src/proxy/edge/http/small-pieces.ts';
 import { type AcceptedRequest, forwardable, LIMITS, type Reading, RULES, send } from './reading.ts';
 
 /** What the edge makes of the bytes. */
@@ -48,6 +49,7 @@ export async function ownReading(pieces: readonly Buffer[]): Promise<Reading> {
     new Http1Client(socket, facts, {
       ...{ scheme: 'https', limits: LIMITS, rules: RULES, drain: { isDraining: false }, keepAlive: '' },
       turns: { run: (task) => task() },
+      smallPieces: new SmallPieces(),
       maxHeadBytes: LIMITS.maxHeaderBytes + 3200,
       handle,
     }).open();

@@ -38,6 +38,7 @@ import {
   withStreamedBody,
 } from './raw-head.ts';
 import { type HeadReading, type HeadRules, readHead } from './request-head.ts';
+import { SmallPieces } from './small-pieces.ts';
 import { type HttpLimits, sweep } from './sweep.ts';
 import { TurnBudget } from './turn-budget.ts';
 import { UnreadUploads, type UnsentResponse } from './unread-bodies.ts';
@@ -126,7 +127,7 @@ export class HttpServers {
   readonly #sessions = new WeakMap<object, Http2Client>();
   #arriving: ServerHttp2Session | null = null;
   readonly #turns = new TurnBudget();
-  readonly #uploads = new UnreadUploads();
+  readonly #shares = { uploads: new UnreadUploads(), smallPieces: new SmallPieces() };
   readonly #drain = { isDraining: false };
   /** While draining, a connection may send one more request. */
   #isLingering = false;
@@ -149,6 +150,7 @@ export class HttpServers {
       rules: options.rules,
       drain: this.#drain,
       turns: this.#turns,
+      smallPieces: this.#shares.smallPieces,
       keepAlive: `Connection: keep-alive\r\nKeep-Alive: timeout=${Math.floor(idleTimeoutMs / 1000)}\r\n`,
       maxHeadBytes: limits.maxHeaderBytes + UNCOUNTED_BYTES_PER_LINE * (limits.maxHeaderCount + 1),
       handle: this.#handle,
@@ -171,7 +173,10 @@ export class HttpServers {
   }
 
   accept(socket: Socket, protocol: 'h2' | 'http/1.1', facts: Omit<ConnectionFacts, 'retire'>): void {
-    listenOnce(socket, 'close', reporting('HTTP server'), () => this.#sockets.delete(socket));
+    listenOnce(socket, 'close', reporting('HTTP server'), () => {
+      this.#sockets.get(socket)?.onClosed();
+      this.#sockets.delete(socket);
+    });
     if (protocol === 'http/1.1') {
       const client = new Http1Client(socket, facts, this.#http1);
       this.#sockets.set(socket, client);
@@ -183,7 +188,7 @@ export class HttpServers {
     const session = this.#arriving;
     this.#arriving = null;
     if (session === null) socket.destroy();
-    else this.#onSession(new Http2Client(session, socket, facts, this.#uploads), socket);
+    else this.#onSession(new Http2Client(session, socket, facts, this.#shares), socket);
   }
 
   /**

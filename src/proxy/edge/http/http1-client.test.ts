@@ -6,6 +6,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { headRules } from '../edge-settings.ts';
 import { Http1Client } from './http1-client.ts';
 import type { IncomingRequest } from './incoming-request.ts';
+import { SmallPieces } from './small-pieces.ts';
 
 const LIMITS = {
   ...{ maxHeaderBytes: 16_384, maxHeaderCount: 100, maxConcurrentStreams: 1 },
@@ -41,6 +42,7 @@ function open(t: TestContext, handle: (request: IncomingRequest) => void, isDrai
     ...{ scheme: 'https', limits: LIMITS, drain: { isDraining }, maxHeadBytes: 20_000, keepAlive: 'Kept: yes\r\n' },
     rules: headRules({ droppedHeaders: [], hostPorts: [] }, { headers: [] }),
     turns: { run: (task) => task() },
+    smallPieces: new SmallPieces(),
     handle: (_facts, request) => {
       requests.push(request);
       handle(request);

@@ -4,6 +4,7 @@ import { firstValue, type HeaderList } from '../../../kit/http/header-values.ts'
 import { CarriedBytes, type ParserProblem } from '../../../kit/http1/chunked-body.ts';
 import { TOO_MANY_FIELDS } from '../../../kit/http1/header-block.ts';
 import { Http1Output } from '../../../kit/http1/http1-output.ts';
+import { ownerOf } from '../../../kit/net/shared-places.ts';
 import { breakOff } from '../../../kit/net/sockets.ts';
 import { beginRoom, recount, renewRoom, waits } from '../../../kit/net/waiting-bytes.ts';
 import { type ConnectionFacts, sharingAddress } from '../connections/connection-facts.ts';
@@ -27,6 +28,7 @@ import {
 } from './incoming-request.ts';
 import { http1Head, isHeadTooLarge } from './raw-head.ts';
 import { type HeadReading, type HeadRules, readHead } from './request-head.ts';
+import type { PiecesConnection, SmallPieces } from './small-pieces.ts';
 import { type HttpLimits, Stall, type SweepLimits } from './sweep.ts';
 import type { TurnBudget } from './turn-budget.ts';
 import type { UnsentResponse } from './unread-bodies.ts';
@@ -38,6 +40,7 @@ export interface Http1Service {
   readonly rules: HeadRules;
   readonly drain: { readonly isDraining: boolean };
   readonly turns: Pick<TurnBudget, 'run'>;
+  readonly smallPieces: SmallPieces;
   /** Lines that keep a connection open. */
   readonly keepAlive: string;
   /** Largest head, including what the limit does not count: line breaks, colons and spaces. */
@@ -60,7 +63,7 @@ const LF = 10;
  * could take effect before an earlier one, or although the response to an earlier one closes the connection. *Over*:
  * nothing more is read; the response in progress is the last one. *Given away*: a switch writer has the socket.
  */
-export class Http1Client implements ResponseOwner, BodyOwner, UnsentResponse {
+export class Http1Client implements ResponseOwner, BodyOwner, UnsentResponse, PiecesConnection {
   readonly facts: ConnectionFacts;
   readonly socket: Socket;
   readonly output: Http1Output;
@@ -76,6 +79,8 @@ export class Http1Client implements ResponseOwner, BodyOwner, UnsentResponse {
   #isOver = false;
   #isReading = false;
   #isBodyFull = false;
+  /** Its visitor's address has sent too many small chunks. */
+  #isHeldBack = false;
   #isPaused = false;
   #served = 0;
   /** Requests that have arrived to their last byte. */
@@ -264,6 +269,9 @@ export class Http1Client implements ResponseOwner, BodyOwner, UnsentResponse {
 
   #readBody(body: Http1RequestBody, bytes: Buffer, from: number): number {
     const at = body.feed(bytes, from);
+    const small = body.takeSmallPieces();
+    if (small > 0 && !this.facts.isFromProxy)
+      this.#service.smallPieces.add(ownerOf(this.facts.remoteAddress), this, small);
     if (body.problem !== null) this.#broke(body, problemOf(body.problem));
     else if (body.isWhole) {
       this.#body = null;
@@ -346,8 +354,27 @@ export class Http1Client implements ResponseOwner, BodyOwner, UnsentResponse {
     this.#updateFlow();
   }
 
+  pauseReading(): void {
+    this.#isHeldBack = true;
+    this.#updateFlow();
+  }
+
+  resumeReading(): void {
+    this.#isHeldBack = false;
+    this.#updateFlow();
+  }
+
+  refusePieces(): void {
+    this.socket.destroy();
+  }
+
+  /** The socket has closed. */
+  onClosed(): void {
+    if (this.#isHeldBack) this.#service.smallPieces.closed(ownerOf(this.facts.remoteAddress), this);
+  }
+
   #updateFlow(): void {
-    const isPaused = this.#isBodyFull || this.#held.isFull;
+    const isPaused = this.#isBodyFull || this.#isHeldBack || this.#held.isFull;
     if (isPaused === this.#isPaused) return;
     this.#isPaused = isPaused;
     if (isPaused) this.socket.pause();

@@ -9,6 +9,7 @@ import {
   unfinishedLinesProblem,
 } from '../../../kit/http1/chunked-body.ts';
 import { FieldLines, type HeaderName } from '../../../kit/http1/header-block.ts';
+import { BodyPieces, isSmallPiece } from './small-pieces.ts';
 
 /** Any other byte is a space, a control character or DEL: two programs could read the line differently. */
 const BAD_TARGET = /[^\x21-\x7e\x80-\xff]/;
@@ -143,6 +144,11 @@ export class Http1RequestBody extends Readable {
   problem: ParserProblem | null = null;
   readonly #owner: BodyOwner;
   readonly #chunked: Http1ChunkedBody | null;
+  /** Small chunks that count, until `takeSmallPieces`. */
+  #smallPieces = 0;
+  readonly #pieces = new BodyPieces();
+  /** Small chunks of one read, which go up as one: each would be a write to the upstream. */
+  #gathered: Buffer[] = [];
   #remaining: number;
   #isDiscarded = false;
 
@@ -170,10 +176,11 @@ export class Http1RequestBody extends Readable {
     while (at < bytes.length && chunked.problem === null && chunked.state !== 'done') {
       if (chunked.state === 'data') {
         const count = chunked.takeData(bytes.length - at);
-        this.#handUp(bytes, at, at + count);
+        this.#takeChunk(bytes, at, at + count);
         at += count;
       } else at = chunked.readFraming(bytes, at);
     }
+    this.#handUpGathered();
     // Other programs might merge it into the head.
     this.problem = chunked.hasFramingInTrailers ? FRAMING_IN_TRAILERS : chunked.problem;
     if (chunked.state === 'done' && this.problem === null) this.#complete();
@@ -185,6 +192,32 @@ export class Http1RequestBody extends Readable {
     this.#isDiscarded = true;
     this.destroy();
     this.#owner.onBodyWanted();
+  }
+
+  /** How many have arrived since the last call. */
+  takeSmallPieces(): number {
+    const count = this.#smallPieces;
+    this.#smallPieces = 0;
+    return count;
+  }
+
+  #takeChunk(bytes: Buffer, from: number, to: number): void {
+    if (this.#pieces.isCounted(to - from)) this.#smallPieces += 1;
+    if (isSmallPiece(to - from)) {
+      if (!this.#isDiscarded) this.#gathered.push(bytes.subarray(from, to));
+      return;
+    }
+    this.#handUpGathered();
+    this.#handUp(bytes, from, to);
+  }
+
+  #handUpGathered(): void {
+    const gathered = this.#gathered;
+    const [first] = gathered;
+    if (first === undefined) return;
+    this.#gathered = [];
+    const whole = gathered.length === 1 ? first : Buffer.concat(gathered);
+    this.#handUp(whole, 0, whole.length);
   }
 
   #takeLength(bytes: Buffer, from: number): number {

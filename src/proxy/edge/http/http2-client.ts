@@ -1,4 +1,4 @@
-import type { ServerHttp2Session } from 'node:http2';
+import { constants, type ServerHttp2Session } from 'node:http2';
 import type { Socket } from 'node:net';
 import { guarded, type ListenerOwner, reportBug } from '../../../kit/guarded-listeners.ts';
 import { CONNECTION_WINDOW_BYTES, OF_REQUESTS, SessionWindows } from '../../../kit/http2/session-windows.ts';
@@ -6,17 +6,37 @@ import { destroySession } from '../../../kit/http2/sessions.ts';
 import { ownerOf } from '../../../kit/net/shared-places.ts';
 import type { ConnectionFacts } from '../connections/connection-facts.ts';
 import type { Http2ResponseWriter } from './http2-response-writer.ts';
+import type { PiecesConnection, SmallPieces } from './small-pieces.ts';
 import { Stall, type SweepLimits } from './sweep.ts';
 import type { UnreadUploads, UploadingConnection, UploadOwner } from './unread-bodies.ts';
 
+/** The runtime's native part of a socket. A session has taken it, and reads without the socket's own methods. */
+interface WithHandle {
+  readonly _handle: { readStart(): void; readStop(): void } | null;
+}
+
+/** What the connections of a server share. */
+export interface Http2Shares {
+  readonly uploads: UnreadUploads;
+  readonly smallPieces: SmallPieces;
+}
+
+const TOO_MANY_PIECES = Object.assign(new Error('uploads in too many frames of a few bytes'), {
+  code: 'ERR_HTTP2_SMALL_FRAMES',
+});
+
 /** A client's connection over HTTP/2. *Open* → *closed* (GOAWAY; streams in progress finish) → the socket ends. */
-export class Http2Client implements ListenerOwner, UploadingConnection {
+export class Http2Client implements ListenerOwner, UploadingConnection, PiecesConnection {
   readonly facts: ConnectionFacts;
   readonly session: ServerHttp2Session;
   /** A bug outside of every request, or after one: requests in progress finish, others need another connection. */
   readonly onBug: (error: unknown) => void;
   readonly uploads: UnreadUploads;
   readonly #socket: Socket;
+  readonly #smallPieces: SmallPieces;
+  /** Null until an upload arrives in small pieces. A proxy has none: it reads the pieces of its visitors itself. */
+  #piecesOwner: string | null = null;
+  #isRefused = false;
   /** Null before its first long upload. */
   #windows: SessionWindows | null = null;
   /** A list with swap-remove: see LiveExchanges. */
@@ -33,11 +53,12 @@ export class Http2Client implements ListenerOwner, UploadingConnection {
     session: ServerHttp2Session,
     socket: Socket,
     facts: Omit<ConnectionFacts, 'retire'>,
-    uploads: UnreadUploads,
+    { uploads, smallPieces }: Http2Shares,
   ) {
     this.session = session;
     session.setLocalWindowSize(CONNECTION_WINDOW_BYTES);
     this.uploads = uploads;
+    this.#smallPieces = smallPieces;
     this.#socket = socket;
     this.facts = { ...facts, retire: () => session.close() };
     this.onBug = (error) => {
@@ -72,6 +93,39 @@ export class Http2Client implements ListenerOwner, UploadingConnection {
   uploadEnded(): void {
     this.#windows?.closed();
     if (this.#windows?.streams === 0) this.uploads.ended(this.#uploadOwner);
+  }
+
+  /** A small piece has arrived. False: the connection is being ended because of them. */
+  takesSmallPiece(): boolean {
+    if (this.facts.isFromProxy) return true;
+    this.#piecesOwner ??= ownerOf(this.facts.remoteAddress);
+    this.#smallPieces.add(this.#piecesOwner, this);
+    return !this.#isRefused;
+  }
+
+  /** The session must not notice: it would answer nothing that is waiting. */
+  pauseReading(): void {
+    this.#handle?.readStop();
+  }
+
+  resumeReading(): void {
+    this.#handle?.readStart();
+  }
+
+  /** As the runtime does for empty frames (CVE-2019-9518). */
+  refusePieces(): void {
+    if (this.#isRefused) return;
+    this.#isRefused = true;
+    destroySession(this.session, null, TOO_MANY_PIECES, constants.NGHTTP2_ENHANCE_YOUR_CALM);
+  }
+
+  get #handle(): WithHandle['_handle'] {
+    return (this.#socket as unknown as WithHandle)._handle;
+  }
+
+  /** The socket has closed. */
+  onClosed(): void {
+    if (this.#piecesOwner !== null) this.#smallPieces.closed(this.#piecesOwner, this);
   }
 
   get #uploadOwner(): UploadOwner {

@@ -13,6 +13,7 @@ import { suite, type TestContext, test } from 'node:test';
 import type { ConnectionFacts } from '../connections/connection-facts.ts';
 import { Http2Client } from './http2-client.ts';
 import { Http2ResponseWriter } from './http2-response-writer.ts';
+import { SmallPieces } from './small-pieces.ts';
 import { UnreadUploads } from './unread-bodies.ts';
 
 interface Arrived {
@@ -29,7 +30,8 @@ async function arrive(
   const server = createServer();
   let client: Http2Client | undefined;
   server.on('session', (session: ServerHttp2Session) => {
-    client = new Http2Client(session, session.socket as Socket, {} as ConnectionFacts, new UnreadUploads());
+    const shares = { uploads: new UnreadUploads(), smallPieces: new SmallPieces() };
+    client = new Http2Client(session, session.socket as Socket, {} as ConnectionFacts, shares);
   });
   await once(server.listen(0, '127.0.0.1'), 'listening');
   const session = connect(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);

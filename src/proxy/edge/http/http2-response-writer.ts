@@ -5,7 +5,9 @@ import { type HeaderList, pairsOf } from '../../../kit/http/header-values.ts';
 import { neverIndexed, sendInformational, sendResponse, sendTrailers } from '../../../kit/http2/heads.ts';
 import {
   cancelStream,
+  countPieces,
   failStream,
+  type PieceCounter,
   type RequestReader,
   readBy,
   type StreamTaker,
@@ -24,6 +26,7 @@ import {
   TOO_SLOW,
   withOwnHeader,
 } from './incoming-request.ts';
+import { BodyPieces } from './small-pieces.ts';
 import { Stall, type SweepLimits } from './sweep.ts';
 import type { UnreadUpload, UnsentResponse } from './unread-bodies.ts';
 
@@ -37,7 +40,9 @@ const PIECE_BYTES = 448;
  * Writes a response over HTTP/2. Nobody reads the stream of a request without a body, and nobody else listens to it: this takes its
  * events. Listeners took 5 % of a request.
  */
-export class Http2ResponseWriter implements ResponseWriter, RequestReader, UnreadUpload, UnsentResponse, StreamTaker {
+export class Http2ResponseWriter
+  implements ResponseWriter, RequestReader, PieceCounter, UnreadUpload, UnsentResponse, StreamTaker
+{
   onDrain: () => void = noop;
   onGone: (problem?: RequestProblem) => void = noop;
   onBug: (error: unknown) => void;
@@ -66,6 +71,7 @@ export class Http2ResponseWriter implements ResponseWriter, RequestReader, Unrea
   /** Bytes and pieces of the body that were not read at once. */
   #unreadBytes = 0;
   #unreadPieces = 0;
+  #pieces: BodyPieces | null = null;
   /** What is counted as waiting for the client. */
   #countedBytes = 0;
 
@@ -85,6 +91,7 @@ export class Http2ResponseWriter implements ResponseWriter, RequestReader, Unrea
       stream.pause();
       return;
     }
+    countPieces(stream, this);
     listen(stream, 'close', this, () => this.#onClose());
     ignoreErrors(stream);
   }
@@ -126,6 +133,12 @@ export class Http2ResponseWriter implements ResponseWriter, RequestReader, Unrea
     if (contentLength !== null && contentLength <= LONG_UPLOAD_BYTES) return;
     this.#isLongUpload = true;
     this.#client.uploadBegan();
+  }
+
+  onPiece(bytes: number): void {
+    this.#pieces ??= new BodyPieces();
+    // The rest of what was read then passes without cost.
+    if (this.#pieces.isCounted(bytes) && !this.#client.takesSmallPiece()) failStream(this.#stream);
   }
 
   onUnread(bytes: number): void {
