@@ -1,7 +1,9 @@
 import type { Socket } from 'node:net';
 import type { Clock } from '../../kit/clock.ts';
 import type { ArrivedClient, ArrivingClients } from '../../kit/net/arriving-clients.ts';
+import { isTcpUnderPressure } from '../../kit/net/tcp-memory.ts';
 import type { DescriptorBudget } from '../../kit/process/descriptor-budget.ts';
+import { RepeatedWarnings } from '../../kit/repeated-warnings.ts';
 import { createDenseIds } from '../../kit/text/ksuid.ts';
 import type { ReservedNames } from '../../modules/reserved-names.ts';
 import type { EdgeSnapshot } from '../snapshot/edge-snapshot.ts';
@@ -17,6 +19,7 @@ import { LOOK_EVERY_MS } from './exchange/live-exchanges.ts';
 import { backendTargets } from './forwarding/backend-targets.ts';
 import { EarlyAnswers } from './forwarding/early-answers.ts';
 import { AddressesInUse, Upstreams } from './forwarding/upstreams.ts';
+import { StalledResponses } from './http/stalled-responses.ts';
 import { UnsentResponses } from './http/unread-bodies.ts';
 import { VisitorServers } from './listeners/visitor-servers.ts';
 import { type RequestAudience, RequestReports, UnknownNames } from './reports/request-reports.ts';
@@ -95,7 +98,7 @@ export function createEdge(options: EdgeOptions): Edge {
   const visitors = createVisitorServers(options, { load, metrics, vacantNames, ...destinations, ...reporting });
   const front = createTlsFront(options, { metrics, vacantNames, visitors, ...destinations, ...reporting });
   followSnapshots(options, { load, metrics, front, ...destinations });
-  const stopWatching = watchLoad(options, load, visitors);
+  const stopWatching = watchLoad(options, { load, visitors, tunnels });
   return {
     accept: (socket, client) => front.accept(socket, client),
     acceptPlain: (socket, client) => visitors.acceptPlain(socket, client),
@@ -241,9 +244,26 @@ function followSnapshots({ snapshots, certificates }: EdgeOptions, followers: Sn
   });
 }
 
+interface WatchedParts extends Pick<Destinations, 'tunnels'> {
+  readonly load: EdgeLoad;
+  readonly visitors: VisitorServers;
+}
+
 /** Ends exchanges whose permit has ended, senders that are too slow, and responses that nobody reads. */
-function watchLoad({ behind, clock }: EdgeOptions, load: EdgeLoad, visitors: VisitorServers): () => void {
+function watchLoad({ behind, clock, log }: EdgeOptions, { load, visitors, tunnels }: WatchedParts): () => void {
   const unsent = new UnsentResponses(() => visitors.unsentResponses());
+  const shortMemory = new RepeatedWarnings(
+    log,
+    'the TCP buffers of this machine take more than Linux wants: stalled responses of one address were ended. See net.ipv4.tcp_mem',
+  );
+  const stalled = new StalledResponses({
+    responses: function* () {
+      yield* visitors.unsentResponses();
+      yield* tunnels.heldResponses();
+    },
+    isMemoryShort: () => isTcpUnderPressure(),
+    onRelieved: (address, responses) => shortMemory.warn({ client_address: address, responses }, ''),
+  });
   const lookTimer = setInterval(() => {
     void behind?.(performance.now());
     load.exchanges.look(clock.nowMs());
@@ -251,6 +271,7 @@ function watchLoad({ behind, clock }: EdgeOptions, load: EdgeLoad, visitors: Vis
   const slowTimer = setInterval(() => load.slowSenders.look(performance.now()), LOOK_EVERY_MS).unref();
   return () => {
     unsent.close();
+    stalled.close();
     clearInterval(lookTimer);
     clearInterval(slowTimer);
   };

@@ -108,7 +108,8 @@ suite('responses over HTTP/2 that their clients do not read', () => {
         async () => {
           const block = headerBlock(host, path);
           for (let at = 0; at < CONNECTIONS; at += 1) {
-            const client = await RawHttp2.open(world, host, NO_WINDOW);
+            // One address keeps no more than a connection has.
+            const client = await RawHttp2.open(world, host, NO_WINDOW, `127.0.1.${at + 1}`);
             clients.push(client);
             for (let id = 0; id < STREAMS; id += 1)
               client.send(frame(HEADERS, END_HEADERS | END_STREAM, 2 * id + 1, block));

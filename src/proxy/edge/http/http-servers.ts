@@ -39,6 +39,7 @@ import {
 } from './raw-head.ts';
 import { type HeadReading, type HeadRules, readHead } from './request-head.ts';
 import { SmallPieces } from './small-pieces.ts';
+import type { HeldResponse } from './stalled-responses.ts';
 import { type HttpLimits, sweep } from './sweep.ts';
 import { TurnBudget } from './turn-budget.ts';
 import { UnreadUploads, type UnsentResponse } from './unread-bodies.ts';
@@ -215,7 +216,7 @@ export class HttpServers {
     clearInterval(this.#sweep);
   }
 
-  *unsentResponses(): Iterable<UnsentResponse> {
+  *unsentResponses(): Iterable<UnsentResponse & HeldResponse> {
     for (const client of this.#sockets.values()) {
       if (client instanceof Http1Client) yield client;
       else yield* client.responses;

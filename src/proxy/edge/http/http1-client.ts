@@ -29,6 +29,7 @@ import {
 import { http1Head, isHeadTooLarge } from './raw-head.ts';
 import { type HeadReading, type HeadRules, readHead } from './request-head.ts';
 import type { PiecesConnection, SmallPieces } from './small-pieces.ts';
+import { type HeldResponse, LEAST_READ_BYTES } from './stalled-responses.ts';
 import { type HttpLimits, Stall, type SweepLimits } from './sweep.ts';
 import type { TurnBudget } from './turn-budget.ts';
 import type { UnsentResponse } from './unread-bodies.ts';
@@ -63,7 +64,7 @@ const LF = 10;
  * could take effect before an earlier one, or although the response to an earlier one closes the connection. *Over*:
  * nothing more is read; the response in progress is the last one. *Given away*: a switch writer has the socket.
  */
-export class Http1Client implements ResponseOwner, BodyOwner, UnsentResponse, PiecesConnection {
+export class Http1Client implements ResponseOwner, BodyOwner, UnsentResponse, HeldResponse, PiecesConnection {
   readonly facts: ConnectionFacts;
   readonly socket: Socket;
   readonly output: Http1Output;
@@ -72,6 +73,7 @@ export class Http1Client implements ResponseOwner, BodyOwner, UnsentResponse, Pi
   readonly #start = new Http1RequestStart();
   readonly #held = new HeldBytes();
   readonly #stall = new Stall();
+  #pace: Stall | null = null;
   /** Writer of the response in progress. */
   #writer: Http1ResponseWriter | null = null;
   /** The part of the current request that has not arrived. */
@@ -123,6 +125,14 @@ export class Http1Client implements ResponseOwner, BodyOwner, UnsentResponse, Pi
   refuseUnsent(): void {
     this.#writer?.fail(TOO_MUCH_UNSENT);
     this.socket.destroy();
+  }
+
+  /** Also of a WebSocket, to whose writer the socket belongs. */
+  heldForMs(nowMs: number): number {
+    const { writableNeedDrain, writableLength, bytesWritten } = this.socket;
+    if (!writableNeedDrain && this.#pace === null) return 0;
+    this.#pace ??= new Stall(LEAST_READ_BYTES);
+    return this.#pace.lasts(writableNeedDrain, bytesWritten - writableLength, nowMs);
   }
 
   onBegin(bodyBytes: number | null): void {

@@ -27,6 +27,7 @@ import {
   withOwnHeader,
 } from './incoming-request.ts';
 import { BodyPieces } from './small-pieces.ts';
+import { type HeldResponse, LEAST_READ_BYTES } from './stalled-responses.ts';
 import { Stall, type SweepLimits } from './sweep.ts';
 import type { UnreadUpload, UnsentResponse } from './unread-bodies.ts';
 
@@ -41,7 +42,7 @@ const PIECE_BYTES = 448;
  * events. Listeners took 5 % of a request.
  */
 export class Http2ResponseWriter
-  implements ResponseWriter, RequestReader, PieceCounter, UnreadUpload, UnsentResponse, StreamTaker
+  implements ResponseWriter, RequestReader, PieceCounter, UnreadUpload, UnsentResponse, HeldResponse, StreamTaker
 {
   onDrain: () => void = noop;
   onGone: (problem?: RequestProblem) => void = noop;
@@ -58,6 +59,7 @@ export class Http2ResponseWriter
   readonly #isConnect: boolean;
   readonly #startedAtMs = performance.now();
   #stall: Stall | null = null;
+  #pace: Stall | null = null;
   /** Bytes written to the stream; once switched, how often it has sent everything that was buffered. */
   #given = 0;
   #taken = 0;
@@ -163,6 +165,15 @@ export class Http2ResponseWriter
 
   refuseUnsent(): void {
     this.#fail(TOO_MUCH_UNSENT);
+  }
+
+  /** After its end nothing is held back: all of it has arrived here. */
+  heldForMs(nowMs: number): number {
+    const isHeld = this.#isSwitched ? this.#stream.writableNeedDrain : this.#awaitsDrain && !this.#isEnded;
+    if (!isHeld && this.#pace === null) return 0;
+    // Once switched, `taken` counts full buffers.
+    this.#pace ??= new Stall(this.#isSwitched ? 1 : LEAST_READ_BYTES);
+    return this.#pace.lasts(isHeld, this.taken, nowMs);
   }
 
   #onClose(): void {

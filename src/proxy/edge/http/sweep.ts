@@ -37,14 +37,19 @@ export function sweep(clients: () => Iterable<SweptClient>, limits: SweepLimits)
   return setInterval(check, Math.max(LEAST_MS, Math.min(MOST_MS, shortest / 10))).unref();
 }
 
-/** Detects a peer that stopped reading. */
+/** Detects a peer that stopped reading, or reads less than `least` all the time. */
 export class Stall {
-  #taken = -1;
+  readonly #least: number;
+  #taken = Number.NEGATIVE_INFINITY;
   #sinceMs = 0;
+
+  constructor(least = 1) {
+    this.#least = least;
+  }
 
   /** How long the stall has lasted. `taken` is any number that changes when bytes move. */
   lasts(isWaiting: boolean, taken: number, nowMs: number): number {
-    if (!isWaiting || taken !== this.#taken) {
+    if (!isWaiting || Math.abs(taken - this.#taken) >= this.#least) {
       this.#taken = taken;
       this.#sinceMs = nowMs;
     }

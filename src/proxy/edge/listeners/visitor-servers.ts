@@ -19,6 +19,7 @@ import { type EarlyAnswers, OverloadRefusals } from '../forwarding/early-answers
 import { HttpServers } from '../http/http-servers.ts';
 import type { IncomingRequest } from '../http/incoming-request.ts';
 import type { HeadRules, RequestHead } from '../http/request-head.ts';
+import type { HeldResponse } from '../http/stalled-responses.ts';
 import type { UnsentResponse } from '../http/unread-bodies.ts';
 import type { UnknownNames } from '../reports/request-reports.ts';
 import type { EdgeLoad } from '../serving-runtime.ts';
@@ -131,7 +132,7 @@ export class VisitorServers {
     this.#plain.accept(socket, 'http/1.1', plainFacts(client.address, this.#parts.addresses));
   }
 
-  *unsentResponses(): Iterable<UnsentResponse> {
+  *unsentResponses(): Iterable<UnsentResponse & HeldResponse> {
     yield* this.#https.unsentResponses();
     yield* this.#plain.unsentResponses();
   }

@@ -17,6 +17,8 @@ import { type Shortage, shortageOfCode } from '../../../kit/net/shared-places.ts
 import { bufferPassed } from '../../../kit/net/waiting-bytes.ts';
 import type { RawConnectionFacts } from '../../telemetry/traffic-facts.ts';
 import { isSessionOver, REASON_OF_SHORTAGE } from '../../upstream/upstream-failure.ts';
+import { type HeldResponse, LEAST_READ_BYTES } from '../http/stalled-responses.ts';
+import { Stall } from '../http/sweep.ts';
 import { awaitedTunnel, RetryWhileSuspended } from './awaited-tunnel.ts';
 import type { AgentLink, OnlineTunnel, OnlineTunnels } from './online-tunnels.ts';
 import { CLIENT_ADDRESS_HEADER, TUNNEL_ERROR_HEADER, TUNNEL_NODE_HEADER } from './stream-headers.ts';
@@ -44,7 +46,7 @@ const MAX_TRIES = 4;
  * separately. Perhaps *waiting* for the right to serve the tunnel → *asking* (the agent connects to its service) →
  * *carrying* → *over*, when both directions have ended or either end broke.
  */
-export class RawConnection implements ListenerOwner {
+export class RawConnection implements ListenerOwner, HeldResponse {
   /** Name of the node that passes it on to its agent; null when that is this one. */
   tunnelNode: string | null = null;
   readonly #socket: Socket;
@@ -58,6 +60,7 @@ export class RawConnection implements ListenerOwner {
   #shortage: Shortage | null = null;
   #tried: AgentLink[] | null = null;
   #isCarrying = false;
+  #pace: Stall | null = null;
   #outcome: string | null = null;
 
   constructor(options: RawConnectionOptions) {
@@ -68,6 +71,22 @@ export class RawConnection implements ListenerOwner {
     socket.allowHalfOpen = true;
     listen(socket, 'error', this, () => this.#end('client_gone'));
     listenOnce(socket, 'close', this, () => this.#socketClosed());
+  }
+
+  /** The one that has a share of the agent's streams. */
+  get clientAddress(): string {
+    return this.#options.visitor ?? this.#options.clientAddress;
+  }
+
+  heldForMs(nowMs: number): number {
+    const { writableNeedDrain, writableLength, bytesWritten } = this.#socket;
+    if (!writableNeedDrain && this.#pace === null) return 0;
+    this.#pace ??= new Stall(LEAST_READ_BYTES);
+    return this.#pace.lasts(writableNeedDrain, bytesWritten - writableLength, nowMs);
+  }
+
+  refuseUnsent(): void {
+    this.#end('client_gone');
   }
 
   /** Its agent accepted it. */
@@ -316,6 +335,10 @@ export class RawConnections {
     } catch (error) {
       connection.contain(error);
     }
+  }
+
+  *all(): Iterable<RawConnection> {
+    for (const ofEndpoint of this.#byEndpoint.values()) yield* ofEndpoint;
   }
 
   cutAll(endpointId: string, outcome: string): void {

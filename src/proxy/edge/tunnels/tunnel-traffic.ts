@@ -5,6 +5,7 @@ import type { RawConnectionFacts } from '../../telemetry/traffic-facts.ts';
 import { DeadlineTicker } from '../../upstream/deadline-ticker.ts';
 import type { EdgeSettings } from '../edge-settings.ts';
 import { TunnelTargets } from '../forwarding/backend-targets.ts';
+import type { HeldResponse } from '../http/stalled-responses.ts';
 import { DEFAULT_TLS_LIMITS, type Passthrough } from '../tls/tls-ports.ts';
 import { type EndpointSettings, Endpoints, type PublicPorts } from './endpoint-publisher.ts';
 import type { EndpointPublisher } from './endpoints.ts';
@@ -51,6 +52,8 @@ export interface TunnelTraffic {
   /** Ports of current tcp tunnels. */
   readonly ports: TunnelPorts;
   passthroughFor(host: string): Passthrough | undefined;
+  /** Connections that are forwarded undecrypted. */
+  heldResponses(): Iterable<HeldResponse>;
   /** Accepts no more connections on tunnel ports. */
   startDraining(): void;
   /** Waits for raw connections, then cuts them, and withdraws every endpoint. */
@@ -103,6 +106,7 @@ export function createTunnelTraffic(options: TunnelTrafficOptions): TunnelTraffi
       const endpoint = endpoints.tlsEndpoint(host);
       return endpoint && ((socket, client) => connections.carry(endpoint, socket, client));
     },
+    heldResponses: () => connections.all(),
     startDraining: () => ports.close(),
     drain: async (leftMs) => {
       await connections.drain(leftMs);

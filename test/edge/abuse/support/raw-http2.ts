@@ -30,9 +30,14 @@ export class RawHttp2 {
     socket.on('data', (chunk: Buffer) => this.#read(chunk));
   }
 
-  /** Connected, settings exchanged. */
-  static async open(world: EdgeWorld, host: string, settings: Buffer = NOTHING): Promise<RawHttp2> {
-    const client = new RawHttp2(await world.connect(host, { ALPNProtocols: ['h2'] }));
+  /** Connected from this address, settings exchanged. */
+  static async open(
+    world: EdgeWorld,
+    host: string,
+    settings: Buffer = NOTHING,
+    localAddress = '127.0.0.1',
+  ): Promise<RawHttp2> {
+    const client = new RawHttp2(await world.connect(host, { ALPNProtocols: ['h2'], localAddress } as object));
     client.send(PREFACE, frame(SETTINGS, 0, 0, settings));
     await client.until(() => client.of(SETTINGS).some(({ flags }) => flags === ACK));
     client.send(frame(SETTINGS, ACK, 0));
