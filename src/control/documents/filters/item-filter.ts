@@ -107,6 +107,7 @@ export type TextsOfId = (id: string) => Iterable<string>;
 
 const MAX_WORDS = 8;
 const ID = new RegExp(`^[a-z]+_${KSUID_PATTERN}$`);
+const KSUID_LENGTH = 27;
 /** Shorter parts of an id occur in many. */
 const MIN_ID_LENGTH = 8;
 /** The same in every item, or nothing that people type. */
@@ -117,11 +118,14 @@ const NUMBERS: ReadonlySet<string> = new Set(['status', 'status_code', 'revision
 /** Items in whose texts every word occurs, in any case, or in those of a resource that they refer to. */
 export function textFilter(text: string, textsOfId: TextsOfId): ItemFilter {
   const words = [...new Set(text.toLowerCase().split(/\s+/))].filter((word) => word !== '').slice(0, MAX_WORDS);
-  const known = new Map<string, readonly string[]>();
-  const ofId = (id: string): readonly string[] => {
+  // One text for each id: a word never spans two lines.
+  const known = new Map<string, string>();
+  const ofId = (id: string): string => {
     let texts = known.get(id);
     if (texts === undefined) {
-      texts = [...textsOfId(id)].filter((each) => !ID.test(each)).map((each) => each.toLowerCase());
+      texts = '';
+      for (const each of textsOfId(id)) if (!isId(each)) texts += `\n${each}`;
+      texts = texts.toLowerCase();
       known.set(id, texts);
     }
     return texts;
@@ -133,23 +137,43 @@ export function textFilter(text: string, textsOfId: TextsOfId): ItemFilter {
   };
 }
 
+/** Most texts are too short. */
+function isId(text: string): boolean {
+  return text.length > KSUID_LENGTH && ID.test(text);
+}
+
+/** By the name of a field: there are few, and a long list has each of them thousands of times. */
+const skipped = new Map<string, boolean>();
+const MAX_NAMES = 1_000;
+
+function isSkipped(name: string): boolean {
+  const known = skipped.get(name);
+  if (known !== undefined) return known;
+  const found = SKIPPED.test(name);
+  // Names of headers and claims are anybody's.
+  if (skipped.size < MAX_NAMES) skipped.set(name, found);
+  return found;
+}
+
 /** Removes the words that occur in the value. */
-function take(missing: Set<string>, value: JsonValue, key: string, ofId: (id: string) => readonly string[]): void {
-  if (missing.size === 0) return;
+function take(missing: Set<string>, value: JsonValue, key: string, ofId: (id: string) => string): void {
+  if (missing.size === 0 || value === null) return;
   if (typeof value === 'string') {
     if (value === '') return;
     const text = value.toLowerCase();
-    const isId = ID.test(value);
+    const refers = isId(value);
     for (const word of missing) {
-      if ((!isId || word.length >= MIN_ID_LENGTH) && text.includes(word)) missing.delete(word);
-      else if (isId && ofId(value).some((each) => each.includes(word))) missing.delete(word);
+      if ((!refers || word.length >= MIN_ID_LENGTH) && text.includes(word)) missing.delete(word);
+      else if (refers && ofId(value).includes(word)) missing.delete(word);
     }
   } else if (typeof value === 'number') {
     if (NUMBERS.has(key)) missing.delete(String(value));
   } else if (Array.isArray(value)) {
     for (const each of value) take(missing, each as JsonValue, key, ofId);
-  } else if (value !== null && typeof value === 'object') {
-    for (const [name, each] of Object.entries(value))
-      if (!SKIPPED.test(name)) take(missing, each as JsonValue, name, ofId);
+  } else if (typeof value === 'object') {
+    for (const name of Object.keys(value)) {
+      const each = (value as JsonObject)[name] ?? null;
+      if (each !== null && !isSkipped(name)) take(missing, each, name, ofId);
+    }
   }
 }
