@@ -100,6 +100,7 @@ export class Forwarding implements UpstreamHandler, ChangedBodyReader {
     this.#switched?.breakOff();
   }
 
+  /** Also retries: the request goes to the next target when one could not be reached. */
   #tryNext(): void {
     const target = this.#targets[this.#targetAt] as Target<Upstream>;
     this.#targetAt += 1;
