@@ -38,9 +38,8 @@ interface StalledResponsesOptions {
 
 /**
  * Bounds what clients that do not read hold in the system: an upstream fills the buffers of its connection and is held
- * back, and 1,000 of these reached the limit of all TCP buffers of a machine, so that tunnels stood still for 27 s. Of
- * each address, 128 such responses stay, those that have stood still longest are ended, and fewer while the memory is
- * short.
+ * back, and 1,000 of these reached the limit of all TCP buffers of a machine, so that tunnels stood still for 27 s. Each
+ * address keeps 128 such responses, and fewer while the memory is short: those that have stood still longest are ended.
  */
 export class StalledResponses {
   readonly #options: StalledResponsesOptions;
