@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import { identityAddress } from '../../../control/identity/contracts.ts';
 import type { Clock } from '../../../kit/clock.ts';
+import { LatePart } from '../../../kit/late-part.ts';
 import { createKsuidSource } from '../../../kit/text/ksuid.ts';
 import { Accounts } from '../../../proxy/acme/accounts.ts';
 import { addAcmeMetrics, CertificateManager } from '../../../proxy/acme/certificate-manager.ts';
@@ -40,8 +41,8 @@ const PROPAGATION_MS = 1_500;
 /** Certificates from ACME servers. Returns at once: everything else happens beside the traffic. */
 export function openAcme(deps: AcmeDependencies): OpenedAcme {
   const { config, store, replica, clock, logger: log, registry } = deps;
-  let manager: CertificateManager | null = null;
-  const finished = addAcmeMetrics({ registry, replica, clock, runningCount: () => manager?.runningCount ?? 0 });
+  const running = new LatePart<CertificateManager>('the orders of certificates');
+  const finished = addAcmeMetrics({ registry, replica, clock, runningCount: () => running.ifOpen?.runningCount ?? 0 });
   if (config.acme === 'off') return { close: async () => {} };
   const ksuid = createKsuidSource();
   const newId = (prefix: string): string => `${prefix}_${ksuid(clock.nowMs())}`;
@@ -63,7 +64,7 @@ export function openAcme(deps: AcmeDependencies): OpenedAcme {
   };
   const directories = config.acme_directory;
   const { acme_eab_key_id: keyId, acme_eab_key: key } = config;
-  manager = new CertificateManager({
+  const manager = new CertificateManager({
     store,
     replica,
     clock,
@@ -94,10 +95,11 @@ export function openAcme(deps: AcmeDependencies): OpenedAcme {
     event: (type, id, doc) => deps.certificateEvent(type, { id, doc }),
     log,
   });
+  running.open(manager);
   return {
     close: async () => {
       closing.abort();
-      await manager?.close();
+      await manager.close();
       client.close();
     },
   };

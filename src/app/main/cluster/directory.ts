@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import type { OnlinePort } from '../../../control/resources/ports.ts';
 import { until } from '../../../kit/async/waiting.ts';
 import type { Clock } from '../../../kit/clock.ts';
+import { LatePart } from '../../../kit/late-part.ts';
 import { type EndpointPublisher, SharedEndpoints } from '../../../proxy/edge/tunnels/endpoints.ts';
 import type { OnlineTunnels } from '../../../proxy/edge/tunnels/online-tunnels.ts';
 import type { NodeStore } from '../../../store/node-store.ts';
@@ -67,7 +68,8 @@ export function openDirectory(deps: DirectoryDependencies): OpenedDirectory {
     membership.nodes().every(({ id, status, peerAddress }) => {
       return id === membership.self.id || status !== 'ready' || peerAddress === null || isKnown(id);
     });
-  let published: DirectoryEndpoints | null = null;
+  // A process without an edge publishes none.
+  const published = new LatePart<DirectoryEndpoints>('the endpoints of other nodes');
   return {
     directory,
     announcer,
@@ -79,17 +81,18 @@ export function openDirectory(deps: DirectoryDependencies): OpenedDirectory {
     },
     credentialOf: (endpointId) => listing.get('endpoint', endpointId)?.credentialId ?? null,
     known: async () => {
-      const isAllKnown = (): boolean => areAllKnown() && published?.isSettled !== false;
+      const isAllKnown = (): boolean => areAllKnown() && published.ifOpen?.isSettled !== false;
       await until(isAllKnown, KNOWN_WITHIN_MS);
     },
     publishOn: (endpoints) => {
       const shared = new SharedEndpoints(endpoints);
-      published = new DirectoryEndpoints({ publisher: shared.as('directory'), membership, log: logger });
-      directory.follow(published);
-      return published.yielding(shared.as('agent'));
+      const ofNodes = new DirectoryEndpoints({ publisher: shared.as('directory'), membership, log: logger });
+      published.open(ofNodes);
+      directory.follow(ofNodes);
+      return ofNodes.yielding(shared.as('agent'));
     },
     close: () => {
-      published?.close();
+      published.ifOpen?.close();
       directory.close();
     },
   };

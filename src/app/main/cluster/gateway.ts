@@ -122,7 +122,9 @@ export async function openGateway(deps: GatewayDependencies): Promise<OpenedGate
   const { workers } = deps;
   const pair = (): AgentTls => ({ ...tls.current, managedNames: tls.managedNames });
   const accept =
-    workers === null ? acceptHere(deps, tls, gateway) : (socket: Socket) => workers.accept(ignoreErrors(socket));
+    workers === null
+      ? acceptInThisThread(deps, tls, gateway)
+      : (socket: Socket) => workers.accept(ignoreErrors(socket));
   if (workers !== null) {
     await workers.open(gateway, pair());
     tls.onChange(() => workers.useTls(pair()));
@@ -157,7 +159,7 @@ export async function openGateway(deps: GatewayDependencies): Promise<OpenedGate
   };
 }
 
-function acceptHere({ clients, logger }: GatewayDependencies, tls: TlsSource, gateway: Gateway) {
+function acceptInThisThread({ clients, logger }: GatewayDependencies, tls: TlsSource, gateway: Gateway) {
   const handshakes = new AgentHandshakes({
     ...{ clients, tls: tls.current, threads: 1, log: logger },
     contextFor: (name) => tls.contextFor(name),
@@ -168,8 +170,8 @@ function acceptHere({ clients, logger }: GatewayDependencies, tls: TlsSource, ga
 }
 
 /** Several tunnels may have the same labels. */
-function missingFrom(here: readonly string[], wanted: readonly string[]): number {
-  const left = [...here];
+function missingFrom(online: readonly string[], wanted: readonly string[]): number {
+  const left = [...online];
   return wanted.filter((tunnel) => {
     const at = left.indexOf(tunnel);
     if (at !== -1) left.splice(at, 1);

@@ -152,17 +152,17 @@ async function openPeers(deps: NodesDependencies, membership: NodeMembership, da
   const links = await NodeLinks.open({ membership, authority, readAgain: () => membership.beat(), log });
   membership.usePeers(linkRenewals(membership, links));
   const { address, takeOver } = await listen(deps, links);
-  const shown = config.peer_address === null ? null : formatListenAddress(config.peer_address);
+  const configured = config.peer_address === null ? null : formatListenAddress(config.peer_address);
   const dialledAt = (at: ListenAddress): Promise<string> => peerAddressOf(at, databaseUrl);
   return {
     links,
     address,
     // The configured one leads to the process before this one, as long as that runs.
-    dialled: takeOver === null && shown !== null ? shown : await dialledAt(address),
+    dialled: takeOver === null && configured !== null ? configured : await dialledAt(address),
     takeOver: async () => {
       if (takeOver === null) return null;
       const at = await takeOver();
-      return shown ?? (await dialledAt(at));
+      return configured ?? (await dialledAt(at));
     },
   };
 }

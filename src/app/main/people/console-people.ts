@@ -61,7 +61,7 @@ export function consolePeople(config: Config, ports: Ports): People | null {
     scopes,
   });
   const rolesOf = consoleRoles(roles);
-  const shown = async <Result>(answer: Promise<Result>): Promise<Result> => {
+  const withShownProblem = async <Result>(answer: Promise<Result>): Promise<Result> => {
     try {
       return await answer;
     } catch (error) {
@@ -72,9 +72,9 @@ export function consolePeople(config: Config, ports: Ports): People | null {
   };
   return {
     provider: {
-      authorizationUrl: (start) => shown(client.authorizationUrl(start)),
+      authorizationUrl: (start) => withShownProblem(client.authorizationUrl(start)),
       exchange: async (callback) => {
-        const person = await shown(client.exchange(callback));
+        const person = await withShownProblem(client.exchange(callback));
         if (isOwn) checkPasskeyUsed(person.claims, issuer);
         return person;
       },
