@@ -153,6 +153,40 @@ for (const engine of ['sqlite', 'postgres'] as const) {
       assert.equal(await placeOf(path), OURS);
     });
 
+    test('a guess at a secret header is answered alike, whether it is right or wrong', async () => {
+      const [ours, theirs] = [await backend(OURS), await backend(THEIRS)];
+      const path = await site(ours);
+      const asked = async (authorization: string, fields: object = {}): Promise<string> => {
+        const body = { request_headers: { add: { authorization } }, ...fields };
+        const operations = [{ method: 'PATCH', path, body }];
+        const { status, body: answer } = await world.api(
+          'POST',
+          '/changesets',
+          { operations, dry_run: true },
+          { key: token },
+        );
+        const { msg = '', details: { operation = '' } = {} } = answer;
+        return `${status} ${operation} ${msg}`.trim();
+      };
+      const alike = async (status: string, fields?: object): Promise<void> => {
+        const answers = [await asked(SECRET.add.authorization, fields), await asked('Bearer wrong', fields)];
+        assert.equal(answers[0], answers[1]);
+        assert.equal(answers[0]?.slice(0, 3), status);
+      };
+      await alike('200');
+      await alike('200', { backend: { backend_id: theirs } });
+      // Held by the key's own trial of the same module, and where the revert would send it.
+      const kept = { add: { 'x-plain': '1', authorization: '' } };
+      const trial = await wait(token, 'PUT', `${path}/request_headers`, kept);
+      await alike('409');
+      await withdraw(trial, token);
+      const both = (await ok('POST', '/backends/weighted', { backends: { [ours]: 1, [theirs]: 1 } })).body.id;
+      await ok('PUT', `${path}/backend`, { backend_id: both });
+      const fewer = await wait(token, 'PATCH', `/backends/weighted/${both}`, { backends: { [ours]: 1 } });
+      await alike('409');
+      await withdraw(fewer, token);
+    });
+
     const confirmed = async (revision: number, key?: string): Promise<readonly [number, string | undefined]> => {
       const options = key === undefined ? {} : { key };
       const { status, body } = await world.api('POST', `/changes/${revision}/confirm`, {}, options);
@@ -176,7 +210,7 @@ for (const engine of ['sqlite', 'postgres'] as const) {
       });
     }
 
-    test('it confirms fewer places, and a change that sets the secret itself', async () => {
+    test('it confirms fewer places, and its own change that sends the secret again', async () => {
       const [ours, theirs] = [await backend(OURS), await backend(THEIRS)];
       const both = (await ok('POST', '/backends/weighted', { backends: { [ours]: 1, [theirs]: 1 } })).body.id;
       const path = await site(both);
@@ -184,7 +218,7 @@ for (const engine of ['sqlite', 'postgres'] as const) {
       const first = await ok('POST', '/changesets', { operations: fewer, confirm_within: '24h' });
       assert.deepEqual(await confirmed(first.body.revision, token), [200, undefined]);
       const sent = await wait(token, 'PATCH', path, {
-        request_headers: { add: { authorization: 'mine' } },
+        request_headers: SECRET,
         backend: { backend_id: theirs },
       });
       assert.deepEqual(await confirmed(sent, token), [200, undefined]);

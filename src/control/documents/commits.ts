@@ -45,9 +45,12 @@ export async function commitWithRetries(context: DocumentsContext, attempts: Com
   for (let tries = 0; tries < MAX_ATTEMPTS; tries += 1) {
     const writeSet = attempts.attempt();
     refuseTogether(writeSet, context);
-    const held = refuseMovedSecrets(writeSet, attempts.request, context);
-    const expect = [...(writeSet.expect ?? []), ...held, ...holdSecretsOfRevert(writeSet, context)];
-    const result = await context.store.commit({ ...writeSet, expect, note });
+    const { unwritten = [], ...written } = writeSet;
+    const judged = { ...written, puts: [...(written.puts ?? []), ...unwritten] };
+    const held = refuseMovedSecrets(judged, attempts.request, context);
+    const expect = [...(written.expect ?? []), ...held, ...holdSecretsOfRevert(judged, context)];
+    const concerns = [...(written.concerns ?? []), ...unwritten.map(({ kind, id }) => ({ kind, id }))];
+    const result = await context.store.commit({ ...written, expect, concerns, note });
     if (result.ok) {
       // A change is served before its 2xx response.
       await context.served(result.revision);

@@ -43,8 +43,8 @@ import {
 import { referencesIn, unknownReference } from './reference-fields.ts';
 import { requireRecord, requireUnder } from './refusal-error.ts';
 import { highestRevision, readingLive } from './renderer.ts';
-import { hasAllScopes, type View, viewOf } from './scopes.ts';
-import { clearedSecretsIn, withoutUnsentSecrets } from './secret-fields.ts';
+import { canReadSecrets, hasAllScopes, type View, viewOf } from './scopes.ts';
+import { clearedSecretsIn, sentSecretsIn, withoutUnsentSecrets } from './secret-fields.ts';
 
 /** The resource that a request addresses, and its parent in the path. */
 export interface ResourceAddress {
@@ -286,6 +286,7 @@ export class Documents implements DocumentsPort {
       authorize(compiled, { principal, id, config, previous }, this.#context);
       this.#refuseConflict(compiled, config, previous);
       const extra = { ...extraOf(compiled, record.doc), ...derived, ...change.derived };
+      const isGuess = !canReadSecrets(principal) && sentSecretsIn(stated, compiled.secretFields).length > 0;
       const isSame = isUnchanged(config, previous) && isUnchanged(extra, record.doc);
       const isRepeated = isSame && repeatsPending(record, stated, this.#context);
       const asOf = allowedAsOf ?? this.#context.replica.revision;
@@ -296,6 +297,10 @@ export class Documents implements DocumentsPort {
         const parts = { ownerId: id, config: value, at: pointerTo('', module.module.name) };
         return this.modules.change(module, parts, principal);
       });
+      const unwritten = [
+        ...(isGuess && own.length === 0 ? [put] : []),
+        ...inline.flatMap((change) => change.unwritten),
+      ];
       const expect = [...matched, asSeen(record), ...inline.flatMap((change) => change.expect)];
       const changed: PlacedPut[] = [...own, ...inline.flatMap((change) => change.puts)];
       const { beside = {} } = change;
@@ -303,7 +308,7 @@ export class Documents implements DocumentsPort {
       const puts = [...changed, ...placed(beside.puts)];
       const deletes = [...(beside.deletes ?? []), ...(ended.deletes ?? [])];
       const endsPeople = [...(beside.endsPeople ?? []), ...(ended.endsPeople ?? [])];
-      if (puts.length + deletes.length === 0 && change.event === undefined) return { expect };
+      if (puts.length + deletes.length === 0 && change.event === undefined) return { expect, unwritten };
       const verbs = [...(changed.length > 0 ? ['updated'] : []), ...(change.event === undefined ? [] : [change.event])];
       const after = { ...(own[0] ?? record), revision: 0 };
       const events = verbs.flatMap((verb) => this.#event(compiled, verb, after, { puts }, principal));
@@ -311,6 +316,7 @@ export class Documents implements DocumentsPort {
       return {
         expect,
         puts,
+        unwritten,
         deletes,
         endsPeople,
         ...(change.isGiving === true && { concerns: [{ kind: compiled.kind, id }] }),

@@ -25,7 +25,7 @@ import { requireUnder } from './refusal-error.ts';
 import { moduleRecord, RenderedCache } from './renderer.ts';
 import { expectNoOtherLogin, type RouteLogins } from './route-logins.ts';
 import { canReadSecrets, scopesNeeded, type View, viewOf } from './scopes.ts';
-import { joinSecrets, keepUnseenSecrets } from './secret-fields.ts';
+import { joinSecrets, keepUnseenSecrets, sentSecretsIn } from './secret-fields.ts';
 
 const NO_FIELDS = Type.Object({});
 
@@ -153,6 +153,7 @@ export interface ModuleAddress {
 
 interface ModuleChange {
   readonly puts: readonly PlacedPut[];
+  readonly unwritten: readonly PlacedPut[];
   readonly expect: readonly Expectation[];
 }
 
@@ -174,9 +175,9 @@ export class ModuleDocuments {
       const current = moduleRecord(module, id, this.#context.replica);
       unchanged = current;
       const matched = expectModuleMatch(request, module.keyOn(id), current);
-      const { puts, expect } = this.change(module, { ownerId: id, config, at: '' }, request.principal);
+      const { puts, unwritten, expect } = this.change(module, { ownerId: id, config, at: '' }, request.principal);
       const events = puts.length === 0 ? [] : this.#updated(compiled, owner, { puts }, request);
-      return { expect: [...matched, ...expect], puts, events };
+      return { expect: [...matched, ...expect], puts, unwritten, events };
     };
     return this.#takingTurnsIfObserved(compiled, id, async () => {
       const committed = await commitWithRetries(this.#context, { attempt, request });
@@ -244,13 +245,17 @@ export class ModuleDocuments {
     const next = sealedConfig(module, { ...parts, config: kept }, previous);
     const asSeen: Expectation = { ...module.keyOn(parts.ownerId), revision: current?.revision ?? 'absent' };
     // Both ways: a field that is left out may have been set.
+    const sentSecrets = isBlind ? sentSecretsIn(parts.config, module.secretFields) : [];
+    const putOf = (): PlacedPut => ({
+      ...modulePut(module, { ...parts, config: next }, this.#context.catalog),
+      sentSecrets,
+    });
     const isSame = previous !== null && isUnchanged(next, previous) && isUnchanged(previous, next);
-    if (isSame) return { puts: [], expect: [asSeen] };
+    if (isSame) return { puts: [], unwritten: sentSecrets.length > 0 ? [putOf()] : [], expect: [asSeen] };
     const others = expectNoOtherLogin(module, parts, this.#context);
     // A secret hidden from the caller was taken from the stored record, which must still be current.
     const isKept = isBlind || module.module.seal !== undefined;
-    const put = modulePut(module, { ...parts, config: next }, this.#context.catalog);
-    return { puts: [put], expect: [...others, ...(isKept ? [asSeen] : [])] };
+    return { puts: [putOf()], unwritten: [], expect: [...others, ...(isKept ? [asSeen] : [])] };
   }
 
   #answer(address: ModuleAddress, record: StoredRecord, principal: Principal): OperationResult {

@@ -23,6 +23,8 @@ interface ResourceParts {
 export interface PlacedPut extends RecordPut {
   readonly uniqueKeys: readonly ClaimedKey[];
   readonly references: readonly PlacedReference[];
+  /** Pointers to secrets that a caller who cannot read them has sent: they count as new, even if they are as stored. */
+  readonly sentSecrets?: readonly string[];
 }
 
 /** Records beside a resource: no field of the body names their claims and references. */
@@ -32,6 +34,8 @@ export function placed(puts: readonly RecordPut[] = []): readonly PlacedPut[] {
 
 export interface PlacedWriteSet extends WriteSet {
   readonly puts?: readonly PlacedPut[];
+  /** With secrets that turned out to be as stored: judged like puts, and not written. */
+  readonly unwritten?: readonly PlacedPut[];
 }
 
 export function resourcePut(compiled: CompiledResource, parts: ResourceParts, catalog: Catalog): PlacedPut {

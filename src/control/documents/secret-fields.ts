@@ -75,6 +75,20 @@ export function joinSecrets(doc: JsonObject, secrets: Secrets | null, fields: re
   return config;
 }
 
+/**
+ * Pointers to the secrets that a body has itself. From a caller that cannot read them, an equal one is judged like any other:
+ * the answer must not tell whether it guessed the stored one.
+ */
+export function sentSecretsIn(config: JsonObject, fields: readonly SecretField[]): readonly string[] {
+  return fields
+    .flatMap((field) => placesOf(config, field.path))
+    .filter((path) => {
+      const value = valueAt(config, path);
+      return value !== undefined && value !== null && value !== SECRET_MASK && !isEmpty(value);
+    })
+    .map((path) => path.reduce(pointerTo, ''));
+}
+
 interface SecretRights {
   readonly canReadSecrets: boolean;
   readonly clearedSecrets?: ReadonlySet<string> | undefined;

@@ -7,6 +7,7 @@ import { type Principal, READ_SECRETS } from '../resources/operation.ts';
 import { type Catalog, type CompiledModule, ownerIdOf } from './catalog.ts';
 import { overlay } from './change-events.ts';
 import type { DocumentsContext } from './documents-context.ts';
+import type { PlacedPut } from './record-puts.ts';
 import { refusalError } from './refusal-error.ts';
 import { canReadSecrets } from './scopes.ts';
 
@@ -14,6 +15,12 @@ import { canReadSecrets } from './scopes.ts';
 interface Carriers {
   readonly secret: readonly CompiledModule[];
   readonly choosing: readonly CompiledModule[];
+}
+
+type SecretPut = RecordPut & Pick<PlacedPut, 'sentSecrets'>;
+
+interface WrittenSecrets extends WriteSet {
+  readonly puts?: readonly SecretPut[];
 }
 
 export interface SecretMove {
@@ -31,7 +38,7 @@ export interface SecretMove {
  * to expect it, or two writes at the same time, each harmless alone, would move a secret together.
  */
 export function refuseMovedSecrets(
-  writeSet: WriteSet,
+  writeSet: WrittenSecrets,
   { principal, isRestored = false, from: earlier }: SecretMove,
   context: Pick<DocumentsContext, 'catalog'> & { readonly replica: RecordReader },
 ): readonly Expectation[] {
@@ -57,7 +64,8 @@ export function refuseMovedSecrets(
         const record = after.get(key.kind, key.id);
         const stored = before.get(key.kind, key.id);
         if (written.has(ownerId)) read.note(key);
-        const kept = record === undefined ? [] : keptSecrets(module, record, stored, isRestored);
+        const kept =
+          record === undefined ? [] : keptSecrets(module, record, { stored, isRestored, sent: sentIn(puts, key) });
         if (kept.length === 0) continue;
         const [from, to] = [was, willBe].map((each) => each.ofOwner(ownerId, choosing)) as [Places, Places];
         const isNew = isRestored && !isSameSecret(kept, record, stored);
@@ -114,7 +122,7 @@ export function secretRouteKinds(catalog: Catalog): readonly string[] {
  * what the store has to expect: no other change began to wait meanwhile.
  */
 export function holdSecretsOfRevert(
-  writeSet: WriteSet,
+  writeSet: WrittenSecrets,
   context: Pick<DocumentsContext, 'catalog' | 'replica'>,
 ): readonly Expectation[] {
   const { replica: before, catalog } = context;
@@ -131,7 +139,7 @@ export function holdSecretsOfRevert(
 }
 
 function isArmedByRevert(
-  puts: readonly RecordPut[],
+  puts: readonly SecretPut[],
   after: RecordReader,
   { before, catalog }: { readonly before: RecordReader; readonly catalog: Catalog },
 ): boolean {
@@ -145,9 +153,12 @@ function isArmedByRevert(
     const isHeld = earlier.get(`${key.kind} ${key.id}`)?.has_secrets === true;
     const record = after.get(key.kind, key.id);
     const stored = before.get(key.kind, key.id);
-    const secrets = record === undefined ? [] : keptSecrets(module, record, stored, true);
+    const secrets =
+      record === undefined ? [] : keptSecrets(module, record, { stored, isRestored: true, sent: NOWHERE });
     if (!isHeld && secrets.length === 0) return false;
-    const isNew = secrets.length > 0 && !isSameSecret(secrets, record, stored);
+    const sent = sentIn(puts, key);
+    const isSent = secrets.some((pointer) => sent.has(pointer));
+    const isNew = secrets.length > 0 && (isSent || !isSameSecret(secrets, record, stored));
     const allowed = [...(isHeld || !isNew ? [wouldBe] : []), ...(isHeld ? [] : [willBe])];
     const places = new Set(allowed.flatMap((each) => [...each.ofOwner(ownerId, choosing)]));
     return !isWithin(afterwards.ofOwner(ownerId, choosing), places);
@@ -180,17 +191,26 @@ function isWithin(places: Places, others: Places): boolean {
   return true;
 }
 
+interface KeptBy {
+  readonly stored: StoredRecord | undefined;
+  readonly isRestored: boolean;
+  readonly sent: ReadonlySet<string>;
+}
+
+function sentIn(puts: readonly SecretPut[], { kind, id }: RecordKey): ReadonlySet<string> {
+  return new Set(puts.find((put) => put.kind === kind && put.id === id)?.sentSecrets);
+}
+
 /** Set, and not given by this write: the value is the stored one, or comes from the history. */
 function keptSecrets(
   { secretFields }: CompiledModule,
   record: StoredRecord,
-  stored: StoredRecord | undefined,
-  isRestored: boolean,
+  { stored, isRestored, sent }: KeptBy,
 ): readonly string[] {
   const pointers = secretFields.filter(({ isForUpstream }) => isForUpstream).map(({ pointer }) => pointer);
   return pointers.filter((pointer) => {
     const value = record.secrets?.[pointer];
-    if (value === undefined || value === '""') return false;
+    if (value === undefined || value === '""' || sent.has(pointer)) return false;
     return isRestored || value === stored?.secrets?.[pointer];
   });
 }

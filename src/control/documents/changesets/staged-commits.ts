@@ -117,6 +117,7 @@ export class StagedCommits {
   readonly #keepAtLeastOne = new Map<string, number>();
   readonly #events: OutboxEvent[] = [];
   readonly #endsPeople: EndedPerson[] = [];
+  readonly #concerns = new Map<string, { readonly operation: number; readonly key: RecordKey }>();
   #operation = 0;
   #hasChanged = false;
 
@@ -141,6 +142,7 @@ export class StagedCommits {
   commit(writeSet: PlacedWriteSet): Promise<CommitResult> {
     const { expect = [], puts = [], deletes = [], touches = [], keepAtLeastOne = [], events = [] } = writeSet;
     this.#endsPeople.push(...(writeSet.endsPeople ?? []));
+    for (const key of writeSet.concerns ?? []) this.#concerns.set(textOf(key), { operation: this.#operation, key });
     const changes: Change[] = [];
     // A record of an earlier operation was checked when that read it. Before this one's own writes make it one of them.
     for (const each of expect) if (!this.records.has(each)) this.#expect.push(each);
@@ -161,6 +163,7 @@ export class StagedCommits {
       puts: [...this.#puts.values()].map(({ put }) => put),
       deletes: [...this.#deletes.values()].map(({ key }) => key),
       touches: [...this.#touches.values()].filter((key) => !isGone(key)),
+      concerns: [...this.#concerns.values()].map(({ key }) => key),
       keepAtLeastOne: [...this.#keepAtLeastOne.keys()],
       events: this.#events,
       endsPeople: this.#endsPeople,
@@ -201,7 +204,7 @@ export class StagedCommits {
         return this.#keepAtLeastOne.get(refusal.scope) ?? null;
       case 'change_pending': {
         const key = refusal.key === null ? '' : textOf(refusal.key);
-        return this.#puts.get(key)?.operation ?? this.#deleters.get(key) ?? null;
+        return this.#puts.get(key)?.operation ?? this.#deleters.get(key) ?? this.#concerns.get(key)?.operation ?? null;
       }
       case 'not_settled':
       case 'conflict':
