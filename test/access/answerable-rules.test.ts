@@ -16,12 +16,12 @@ async function siteWith(scopes: readonly string[], rules: object): Promise<Site>
   return site;
 }
 
-/** What the list of problems says about a route. */
-async function problemsOf({ routeId }: Site): Promise<readonly string[]> {
+/** What the list of problems says about a route, which it names by host and path. */
+async function problemsOf({ host, routeId }: Site): Promise<readonly string[]> {
   const { problems } = await edge.api('GET', '/problems?limit=200');
   return problems
     .filter(({ object }: { object: { id: string } | null }) => object?.id === routeId)
-    .map(({ severity, message }: Record<string, string>) => `${severity}: ${message?.replace(/^.*?\): /, '')}`);
+    .map(({ severity, message }: Record<string, string>) => `${severity}: ${message?.replace(`${host}/: `, '')}`);
 }
 
 async function explained({ host }: Site, as: object) {
@@ -105,7 +105,7 @@ suite('rules about what a login tells', () => {
     const site = await world.site({ issuer: `http://${await deadAddress()}` });
     assert.match((await problemsOf(site)).join(), /^problem: nobody can log in: .*127\.0\.0\.1/);
     const { stdout } = await runCommand(['doctor'], { env });
-    assert.match(stdout, new RegExp(`^problem +routes +${site.routeId} .*nobody can log in`, 'm'));
+    assert.match(stdout, new RegExp(`^problem +routes +${site.host}/: nobody can log in`, 'm'));
     await edge.api('DELETE', site.edgePath);
   });
 });
