@@ -39,9 +39,9 @@ const RUN_BATCH = new URL('./run-batch.ts', import.meta.url).href;
 
 /**
  * What V8 does for programs that run for hours costs most tests more than it saves: with room for young objects it copies
- * less of what lives on, collects in one thread, and does not compile a third time what is about to end.
+ * less of what lives on, and it does not compile a third time what is about to end.
  */
-const V8_FLAGS = ['--min-semi-space-size=16', '--max-semi-space-size=32', '--single-threaded-gc', '--no-turbofan'];
+const V8_FLAGS = ['--min-semi-space-size=16', '--max-semi-space-size=32', '--no-turbofan'];
 
 /** Runs the test files in batches, writes node's report of each test, and counts. */
 export async function runFiles(files: readonly string[], options: RunOptions): Promise<Outcome> {
