@@ -28,7 +28,10 @@ suite('an explanation', () => {
     assert.deepEqual([decisions[0].reason, decisions[0].decision], ['identity_host', 'pass']);
     assert.match(decisions[0].text, /No edge and no tunnel serves it/);
     const { stdout } = await runCommand(['explain', `${IDENTITY_ISSUER}/`], { env });
-    assert.match(stdout, /^edge {3}none\n[\s\S]*✓ identity: identity_host – The server itself serves id\.localhost/);
+    assert.match(
+      stdout,
+      /^site {3}none has the host id\.localhost\n[\s\S]*✓ identity: identity_host – The server itself serves id\.localhost/,
+    );
     assert.match(stdout, /outcome {2}served by the edge itself\n$/);
     const plain = await explained(`http://${IDENTITY_HOST}/`);
     assert.deepEqual([plain.decisions[0].reason, plain.outcome.status], ['redirect_to_https', 308]);
