@@ -76,7 +76,7 @@ export function joinSecrets(doc: JsonObject, secrets: Secrets | null, fields: re
 }
 
 /**
- * Pointers to the secrets that a body has itself. From a caller that cannot read them, an equal one is judged like any other:
+ * Pointers to the secrets that a body has itself. From a caller that cannot read them, an equal one is checked like any other:
  * the answer must not tell whether it guessed the stored one.
  */
 export function sentSecretsIn(config: JsonObject, fields: readonly SecretField[]): readonly string[] {
