@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
+import { onBug } from '../../../kit/guarded-listeners.ts';
 import { type HeldResponse, StalledResponses } from './stalled-responses.ts';
 
 class Response implements HeldResponse {
@@ -52,6 +53,20 @@ suite('stalled responses', () => {
     const slow = many(500, '192.0.2.1', 4_900);
     await look(t, [...neighbours, ...slow]);
     assert.deepEqual([neighbours, slow].map(endedOf), [72, 0]);
+  });
+
+  test('do not end the process when one of them cannot be ended', async (t) => {
+    const bugs: unknown[] = [];
+    t.after(onBug(({ error }) => bugs.push(error)));
+    const responses = many(129, '192.0.2.1', 6000);
+    const broken = new Error('cannot be ended');
+    for (const response of responses) {
+      response.refuseUnsent = () => {
+        throw broken;
+      };
+    }
+    await look(t, responses);
+    assert.deepEqual(bugs, [broken]);
   });
 
   test('while the machine is short of TCP memory, the address with most keeps eight', async (t) => {

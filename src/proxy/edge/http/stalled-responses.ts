@@ -1,4 +1,4 @@
-import { guarded, reporting } from '../../../kit/guarded-listeners.ts';
+import { reporting } from '../../../kit/guarded-listeners.ts';
 import { ownerOf } from '../../../kit/net/shared-places.ts';
 
 /**
@@ -48,17 +48,23 @@ export class StalledResponses {
 
   constructor(options: StalledResponsesOptions) {
     this.#options = options;
-    this.#timer = setInterval(
-      guarded(reporting('stalled responses'), () => void this.look(performance.now())),
-      LOOK_EVERY_MS,
-    ).unref();
+    this.#timer = setInterval(() => void this.look(performance.now()), LOOK_EVERY_MS).unref();
   }
 
   close(): void {
     clearInterval(this.#timer);
   }
 
+  /** Contains what it throws: a rejection that nobody handles would end the process. */
   async look(nowMs: number): Promise<void> {
+    try {
+      await this.#look(nowMs);
+    } catch (error) {
+      reporting('stalled responses').contain(error);
+    }
+  }
+
+  async #look(nowMs: number): Promise<void> {
     let most = 0;
     for (const held of this.#held(nowMs).values()) {
       most = Math.max(most, held.length);
