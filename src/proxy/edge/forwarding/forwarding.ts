@@ -75,10 +75,69 @@ export class Forwarding implements UpstreamHandler, ChangedBodyReader {
   start(targets: readonly Target<Upstream>[]): void {
     this.#targets = targets;
     try {
-      this.#tryNext();
+      this.#tryTargets(null);
     } catch (error) {
       this.#broke(error);
     }
+  }
+
+  /**
+   * All attempts of a request, one target after the other. An upstream takes the request and reports later: `onFailure`
+   * continues here with the failure of that attempt, which is null at first.
+   */
+  #tryTargets(failure: UpstreamFailure | null): void {
+    this.#upstream = null;
+    this.#gathered?.drop();
+    this.#gathered = null;
+    if (failure?.reason === REQUEST_BODY) {
+      endBrokenBody(this.#exchange);
+      return;
+    }
+    if (failure?.reason === CLIENT_LIMIT) {
+      refuseForClient(this.#exchange);
+      return;
+    }
+    let last = failure === null ? null : this.#failedAttempt(failure);
+    while (last === null || (last.mayTryNext && this.#targetAt < this.#targets.length)) {
+      const target = this.#targets[this.#targetAt] as Target<Upstream>;
+      this.#targetAt += 1;
+      if (target.kind === 'unreachable') {
+        last = { answer: target.error, reason: target.reason, mayTryNext: true };
+        continue;
+      }
+      this.#exchange.aimAt(target.name);
+      if (target.kind === 'response') {
+        this.#answerFixed(target);
+        return;
+      }
+      this.#exchange.trace?.attempt(target.name, target.upstream instanceof TunnelUpstream);
+      const request = forwardedRequest(this.#exchange, this.#client, this.#headers, this.#route);
+      this.#upstream = target.upstream.send(request, this);
+      return;
+    }
+    this.#exchange.outcome?.failed(last.reason);
+    // Part of a response was sent: the client must see that it is truncated.
+    if (this.#client.writer.isHeadSent) this.#exchange.cut(`upstream_${last.reason}`);
+    else {
+      this.#isOver = true;
+      this.#exchange.refuseWith(last.answer, 'backend', last.reason);
+    }
+  }
+
+  /** Reports the failure of an upstream. */
+  #failedAttempt(failure: UpstreamFailure): FailedAttempt {
+    // A client that stops sending or reading is no failure of the backend, nor is an upload that the backend refuses to
+    // read: many services answer 413 and close, and the reset can overtake the answer. The upload may be whole here.
+    const isUnread = failure.isUnread === true || this.#client.source?.readableEnded === false;
+    if (failure.phase === 'send' ? isUnread : failure.isHeldBack === true) this.#exchange.outcome?.settle('none');
+    this.#exchange.runtime.upstreamFailed(this.#exchange, failure);
+    this.#exchange.trace?.attemptFailed(failure.reason, this.#exchange.tunnelNode);
+    const isRepeatable = this.#client.source?.readableDidRead !== true && !this.#client.writer.isHeadSent;
+    return {
+      answer: failureAnswer(failure),
+      reason: failure.reason,
+      mayTryNext: isRepeatable && mayTryNext(failure),
+    };
   }
 
   /** What has arrived and the client's writer has not got. */
@@ -100,31 +159,6 @@ export class Forwarding implements UpstreamHandler, ChangedBodyReader {
     this.#switched?.breakOff();
   }
 
-  /** Also retries: the request goes to the next target when one could not be reached. */
-  #tryNext(): void {
-    const target = this.#targets[this.#targetAt] as Target<Upstream>;
-    this.#targetAt += 1;
-    switch (target.kind) {
-      case 'upstream':
-        this.#exchange.aimAt(target.name);
-        this.#exchange.trace?.attempt(target.name, target.upstream instanceof TunnelUpstream);
-        this.#upstream = target.upstream.send(
-          forwardedRequest(this.#exchange, this.#client, this.#headers, this.#route),
-          this,
-        );
-        return;
-      case 'response':
-        this.#exchange.aimAt(target.name);
-        // The edge answers by itself.
-        this.#exchange.outcome?.settle('none');
-        if (refusedAsOpen(this.#exchange, target.status)) return;
-        this.#answerFixed(target.status, withRequestId(this.#withoutOwn(target.headers), this.#exchange), target.body);
-        return;
-      case 'unreachable':
-        this.#failed(target.error, target.reason, true);
-    }
-  }
-
   onBug(error: unknown): void {
     this.#exchange.bug(error);
   }
@@ -135,18 +169,8 @@ export class Forwarding implements UpstreamHandler, ChangedBodyReader {
 
   #broke(error: unknown): void {
     this.abort();
-    if (isUnsendable(error)) this.#fail(unsendable(error));
+    if (isUnsendable(error)) this.#tryTargets(unsendable(error));
     else this.#exchange.bug(error);
-  }
-
-  #failed(error: ErrorAnswer, reason: string, mayTryAnother: boolean): void {
-    if (mayTryAnother && this.#targetAt < this.#targets.length) {
-      this.#tryNext();
-      return;
-    }
-    this.#isOver = true;
-    this.#exchange.outcome?.failed(reason);
-    this.#exchange.refuseWith(error, 'backend', reason);
   }
 
   /** Every head, 1xx response and trailer section from a backend passes through here. */
@@ -183,7 +207,7 @@ export class Forwarding implements UpstreamHandler, ChangedBodyReader {
       // The backend has answered a handshake that it does not serve.
       this.#exchange.outcome?.settle('served');
       this.#upstream?.abort();
-      this.#fail(notSwitched(status));
+      this.#tryTargets(notSwitched(status));
       return;
     }
     this.#exchange.runtime.answering(this.#exchange);
@@ -211,7 +235,11 @@ export class Forwarding implements UpstreamHandler, ChangedBodyReader {
     return headers === changed.headers ? changed : { ...changed, headers };
   }
 
-  #answerFixed(status: number, headers: HeaderList, body: Buffer): void {
+  /** The edge answers by itself. */
+  #answerFixed({ status, headers: given, body }: FixedResponse): void {
+    this.#exchange.outcome?.settle('none');
+    if (refusedAsOpen(this.#exchange, status)) return;
+    const headers = withRequestId(this.#withoutOwn(given), this.#exchange);
     const head = { status, headers, bodyBytes: body.length, fixedBody: body };
     const changed = this.#changedBy(this.#route.responseChangers, head);
     const isLengthKnown = changed?.isLengthOpen !== true || changed.bodies.length > 0;
@@ -375,40 +403,26 @@ export class Forwarding implements UpstreamHandler, ChangedBodyReader {
 
   onFailure(failure: UpstreamFailure): void {
     try {
-      if (!this.#isOver) this.#fail(failure);
+      if (!this.#isOver) this.#tryTargets(failure);
     } catch (error) {
       this.#broke(error);
     }
-  }
-
-  #fail(failure: UpstreamFailure): void {
-    this.#upstream = null;
-    this.#gathered?.drop();
-    this.#gathered = null;
-    if (failure.reason === REQUEST_BODY) endBrokenBody(this.#exchange);
-    else if (failure.reason === CLIENT_LIMIT) refuseForClient(this.#exchange);
-    else this.#upstreamFailed(failure);
-  }
-
-  #upstreamFailed(failure: UpstreamFailure): void {
-    // A visitor who stops sending or reading is no failure of the backend, nor is one whose upload it refuses to read: many services
-    // answer 413 and close, and the reset can overtake the answer. The upload may have arrived whole here.
-    const isUnread = failure.isUnread === true || this.#client.source?.readableEnded === false;
-    if (failure.phase === 'send' ? isUnread : failure.isHeldBack === true) this.#exchange.outcome?.settle('none');
-    this.#exchange.runtime.upstreamFailed(this.#exchange, failure);
-    this.#exchange.trace?.attemptFailed(failure.reason, this.#exchange.tunnelNode);
-    const mayRepeat = mayTryNext(failure) && this.#client.source?.readableDidRead !== true;
-    // Part of a response was sent: the client must see that it is truncated.
-    if (this.#client.writer.isHeadSent) {
-      this.#exchange.outcome?.failed(failure.reason);
-      this.#exchange.cut(`upstream_${failure.reason}`);
-    } else this.#failed(failureAnswer(failure), failure.reason, mayRepeat);
   }
 
   #drained(): void {
     if (this.#body === null) this.#upstream?.resume();
     else this.#body.resume();
   }
+}
+
+type FixedResponse = Extract<Target<Upstream>, { readonly kind: 'response' }>;
+
+/** A target that did not respond. */
+interface FailedAttempt {
+  /** For the client, if there is no other target. */
+  readonly answer: ErrorAnswer;
+  readonly reason: string;
+  readonly mayTryNext: boolean;
 }
 
 interface WholeResponse {
