@@ -18,7 +18,14 @@ import {
 } from './authentication.ts';
 import { CrossOrigin } from './cross-origin.ts';
 import { answerBeforeBody, cutOffError, errorBody, PlainRefusals, shownError } from './error-response.ts';
-import { operationGate, operationHandler, RateLimit, type RequestState } from './operation-route.ts';
+import {
+  GzipResponses,
+  operationGate,
+  operationHandler,
+  RateLimit,
+  type RequestState,
+  varyOn,
+} from './operation-route.ts';
 import type { OthersWrites } from './others-writes.ts';
 import type { ProtocolErrorAnswers } from './protocol-errors.ts';
 import { addPublicRoutes, type PublicPages, publicRoutes } from './public-routes.ts';
@@ -33,7 +40,6 @@ import {
   unroutableProblem,
   unservedRequests,
 } from './served-paths.ts';
-import { GzipResponses, varyOn } from './write-result.ts';
 
 const MAX_BODY_BYTES = 1_048_576;
 const WITHOUT_OTHERS = /^\/(?:healthz|metrics)(?:\?|$)/;

@@ -5,8 +5,8 @@ import { READ_METRICS } from '../resources/operation.ts';
 import { OPEN_METRICS_TYPE, openMetricsText, prefersOpenMetrics } from './api-metrics.ts';
 import type { Authenticate } from './authentication.ts';
 import type { BuiltDocument } from './docs/documentation.ts';
+import type { GzipResponses } from './operation-route.ts';
 import { entityTags } from './request-parts.ts';
-import type { GzipResponses } from './write-result.ts';
 
 /** Pages that need no version header, and mostly no key. */
 export interface PublicPages {

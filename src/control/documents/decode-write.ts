@@ -1,3 +1,4 @@
+import type { TObject } from 'typebox';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../kit/json.ts';
 import { type BodyDecoder, isEmpty } from '../../kit/schema/decode-body.ts';
 import { type FieldProblem, pointerTo } from '../../kit/schema/field-problem.ts';
@@ -5,7 +6,8 @@ import { moduleProblems, normalized, sealed } from '../../modules/module-config.
 import { settingsOf } from '../../modules/module-settings.ts';
 import type { RecordReader } from '../../store/replica/record-table.ts';
 import type { Expectation, RecordKey, StoredRecord } from '../../store/store.ts';
-import type { OperationRequest, OperationResult, Principal } from '../resources/operation.ts';
+import { resourceErrors } from '../resources/errors.ts';
+import type { OperationBody, OperationRequest, OperationResult, Principal } from '../resources/operation.ts';
 import type { RecordChange } from '../resources/ports.ts';
 import { MAX_METADATA_BYTES, type OtherNames, type ResourceSettings } from '../resources/resource.ts';
 import type { CompiledModule, CompiledResource } from './catalog.ts';
@@ -16,6 +18,48 @@ import { documentsOf, highestRevision } from './renderer.ts';
 import { secondLogin } from './route-logins.ts';
 import { canReadSecrets } from './scopes.ts';
 import { keepUnseenSecrets, maskProblems, withoutMasks } from './secret-fields.ts';
+
+/**
+ * Removes what generated clients add: path parameters repeated in the body, and a module wrapped as `{"module": …}`.
+ */
+export function withoutAddedFields(
+  body: OperationBody,
+  parsed: JsonObject,
+  params: Readonly<Record<string, string>>,
+): JsonObject {
+  const own = (body.schema as TObject).properties ?? {};
+  const rest = Object.entries(parsed).filter(([name, value]) => {
+    if (!Object.hasOwn(params, name) || Object.hasOwn(own, name)) return true;
+    if (value === params[name] || value === null) return false;
+    throw invalidBody([
+      { path: `/${name}`, message: `must be the same as in the path ("${params[name]}"), or omitted` },
+    ]);
+  });
+  const [first] = rest;
+  if (body.canBeWrapped === true && rest.length === 1 && first?.[0] === 'module') {
+    const inside = first[1] ?? {};
+    if (isJsonObject(inside)) return inside;
+  }
+  return Object.fromEntries(rest);
+}
+
+const ID_PATTERN = /^[a-z]+_[0-9A-Za-z]{27}$/;
+
+/**
+ * A malformed id, or one with another resource's prefix, matches nothing: 404, without sending odd bytes to a database.
+ */
+export function checkIds(params: Readonly<Record<string, string>>): void {
+  for (const name in params) {
+    if (name === 'type' || name === 'revision') continue;
+    const value = params[name] as string;
+    if (!ID_PATTERN.test(value)) {
+      throw resourceErrors.create(
+        'ERR_POSTERN_NOT_FOUND',
+        `"${value.slice(0, 64)}" is not an id: an id is a prefix, "_" and 27 letters and digits`,
+      );
+    }
+  }
+}
 
 interface DecodedWrite {
   /** The fields set by the body; with defaults on create, only the named ones on patch. */

@@ -3,13 +3,12 @@ import Type from 'typebox';
 import type { ErrorCode } from '../../kit/errors.ts';
 import { readForm } from '../../kit/schema/wire-forms.ts';
 import { LIST_DESCRIPTION, listEnvelope } from '../resources/live-operations.ts';
-import type { Operation, OperationRequest } from '../resources/operation.ts';
+import type { Operation, OperationRequest, OperationResult } from '../resources/operation.ts';
 import { nextPageUri, pageOf, pagingQuery } from '../resources/paging.ts';
 import type { SharedPorts } from '../resources/ports.ts';
 import type { ResourcePorts } from '../resources/registry.ts';
 import { timestamp } from '../resources/resource.ts';
 import type { Catalog, CompiledModule, CompiledResource } from './catalog.ts';
-import { writing } from './changesets/write-operation.ts';
 import type { Documents, ResourceAddress } from './documents.ts';
 import { COUNT_HEADER, filteredList, type TextsForCaller, trafficFigures } from './filters/filtered-list.ts';
 import { type AnswerPorts, type ModuleAddress, questionOperation } from './module-documents.ts';
@@ -304,4 +303,65 @@ function moduleOperations(
 function moduleReadSchema(compiledModule: CompiledModule): TObject {
   const { module } = compiledModule;
   return Type.Object({ ...readForm(module.config).properties, ...module.constants?.schema, ...module.live?.schema });
+}
+
+/** An operation that only writes documents, so that a changeset can run it on staged ones. */
+interface WriteOperation extends Operation {
+  runOn(documents: Documents, request: OperationRequest): Promise<OperationResult>;
+}
+
+type RunOn = WriteOperation['runOn'];
+
+/** How an operation runs: on the configuration itself, or on the staged one of a changeset. */
+function writing(documents: Documents, runOn: RunOn): Pick<WriteOperation, 'runOn'> & Pick<Operation<unknown>, 'run'> {
+  return { runOn, run: (request) => runOn(documents, request) };
+}
+
+interface FoundOperation {
+  readonly operation: WriteOperation;
+  readonly params: Readonly<Record<string, string>>;
+}
+
+/** Finds operations by method and path. */
+export class WriteOperations {
+  /** By method and number of segments. */
+  readonly #byShape = new Map<string, { readonly operation: WriteOperation; readonly segments: readonly string[] }[]>();
+
+  constructor(operations: readonly Operation[]) {
+    for (const operation of operations) {
+      if (!isWriteOperation(operation)) continue;
+      const segments = operation.path.split('/');
+      const shape = shapeOf(operation.method, segments);
+      const known = this.#byShape.get(shape);
+      if (known === undefined) this.#byShape.set(shape, [{ operation, segments }]);
+      else known.push({ operation, segments });
+    }
+  }
+
+  find(method: string, path: string): FoundOperation | null {
+    const given = path.split('/');
+    for (const { operation, segments } of this.#byShape.get(shapeOf(method, given)) ?? []) {
+      const params = paramsOf(segments, given);
+      if (params !== null) return { operation, params };
+    }
+    return null;
+  }
+}
+
+function isWriteOperation(operation: Operation): operation is WriteOperation {
+  return 'runOn' in operation;
+}
+
+function shapeOf(method: string, segments: readonly string[]): string {
+  return `${method} ${segments.length}`;
+}
+
+function paramsOf(segments: readonly string[], given: readonly string[]): Record<string, string> | null {
+  const params: Record<string, string> = {};
+  for (const [at, segment] of segments.entries()) {
+    const value = given[at] as string;
+    if (segment.startsWith('{')) params[segment.slice(1, -1)] = value;
+    else if (segment !== value) return null;
+  }
+  return params;
 }

@@ -13,17 +13,17 @@ import type { ResourcePorts } from '../../resources/registry.ts';
 import { keyExpectation, rememberedKinds } from '../authorize.ts';
 import { noteOf, writtenRecord } from '../commits.ts';
 import { pendingForm } from '../confirmation/pending-change.ts';
+import { checkIds, withoutAddedFields } from '../decode-write.ts';
 import { Documents } from '../documents.ts';
 import type { DocumentsContext } from '../documents-context.ts';
 import { documentErrors, invalidBody } from '../errors.ts';
 import { API_LANE, longAnswer } from '../long-answer.ts';
-import { checkIds, withoutAddedFields } from '../path-and-body.ts';
+import type { WriteOperations } from '../operations.ts';
 import { refusalError } from '../refusal-error.ts';
 import { canReadSecrets, canWrite, requireScopes, scopesNeeded } from '../scopes.ts';
 import { secretRouteKinds } from '../upstream-secrets.ts';
 import { claimsOf, type Ownership, ownershipPuts, resolveBody, resolvePath } from './ownership.ts';
 import { StagedCommits } from './staged-commits.ts';
-import type { WriteOperations } from './write-operation.ts';
 
 type List = readonly JsonValue[];
 
