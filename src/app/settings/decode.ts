@@ -1,7 +1,6 @@
 import { Check } from 'typebox/value';
-import { isJsonObject } from '../../kit/json.ts';
+import { isJsonObject, parseUniqueJson } from '../../kit/json.ts';
 import type { Setting, WireValue } from '../../kit/settings/setting.ts';
-import { parseUniqueJson } from '../../kit/text/json-shape.ts';
 import { configErrors } from './errors.ts';
 import { settingOf } from './schema.ts';
 

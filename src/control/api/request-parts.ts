@@ -3,9 +3,15 @@ import type { FastifyInstance, FastifyRequest, onRequestHookHandler } from 'fast
 import type { TObject, TSchema } from 'typebox';
 import { PosternError } from '../../kit/errors.ts';
 import { listenOnce, reporting } from '../../kit/guarded-listeners.ts';
-import { isJsonObject, type JsonObject } from '../../kit/json.ts';
+import {
+  DoubledNameError,
+  exceededLimit,
+  isJsonObject,
+  type JsonLimits,
+  type JsonObject,
+  refuseDoubledNames,
+} from '../../kit/json.ts';
 import { parseJsonInSlices } from '../../kit/text/json-in-slices.ts';
-import { DoubledNameError, exceededLimit, type JsonLimits, refuseDoubledNames } from '../../kit/text/json-shape.ts';
 import { didYouMean } from '../../kit/text/near-match.ts';
 import { withoutAddedFields } from '../documents/decode-write.ts';
 import { API_LANE } from '../documents/long-answer.ts';

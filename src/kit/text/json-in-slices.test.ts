@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { SliceLane } from '../async/slices.ts';
+import { parseUniqueJson } from '../json.ts';
 import { parseJsonInSlices } from './json-in-slices.ts';
-import { parseUniqueJson } from './json-shape.ts';
 
 const parse = (text: string): Promise<unknown> => parseJsonInSlices(new SliceLane(), Buffer.from(text), JSON.parse);
 const LONG = 'x'.repeat(20_000);

@@ -1,5 +1,5 @@
 import { type SliceLane, TimeSlice } from '../async/slices.ts';
-import { DoubledNameError } from './json-shape.ts';
+import { DoubledNameError } from '../json.ts';
 
 /** About a millisecond. */
 const BYTES_PER_STEP = 65_536;

@@ -1,6 +1,6 @@
 import Type, { type Static, type TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
-import { DoubledNameError, parseUniqueJson } from '../../kit/text/json-shape.ts';
+import { DoubledNameError, parseUniqueJson } from '../../kit/json.ts';
 import { MAX_OTHER_NODES, MAX_PROBLEM_LENGTH, MAX_PROBLEMS } from './protocol.ts';
 
 const text = (maxLength: number) => Type.String({ maxLength });

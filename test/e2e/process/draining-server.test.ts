@@ -5,8 +5,8 @@ import { createServer as createTlsServer, get as getTls } from 'node:https';
 import { type AddressInfo, connect } from 'node:net';
 import { suite, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { drainingServer } from '../../../src/app/main/sockets/listener.ts';
 import { systemClock } from '../../../src/kit/clock.ts';
-import { drainingServer } from '../../../src/kit/http/draining-server.ts';
 import { openInternalCa } from '../../support/internal-ca.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 

@@ -1,8 +1,7 @@
 import type { TObject, TSchema } from 'typebox';
 import { type Flag, type FlagKind, usage } from '../../../kit/flags.ts';
-import type { JsonValue } from '../../../kit/json.ts';
+import { DoubledNameError, type JsonValue, parseUniqueJson } from '../../../kit/json.ts';
 import { isObjectSchema, isOpenSchema, itemsWithSecrets, secretVisibility } from '../../../kit/schema/schema-facts.ts';
-import { DoubledNameError, parseUniqueJson } from '../../../kit/text/json-shape.ts';
 import { kebab } from './api-resources.ts';
 import type { TextSource } from './text-source.ts';
 

@@ -1,9 +1,8 @@
 import { parse, TomlError } from 'smol-toml';
 import { whyUnreadable } from '../../../kit/error-text.ts';
 import { usage } from '../../../kit/flags.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../../kit/json.ts';
+import { DoubledNameError, isJsonObject, type JsonObject, type JsonValue, parseUniqueJson } from '../../../kit/json.ts';
 import { gatherBounded, readBounded } from '../../../kit/read-bounded.ts';
-import { DoubledNameError, parseUniqueJson } from '../../../kit/text/json-shape.ts';
 import { plainValue } from '../../../kit/text/yaml/plain-yaml.ts';
 import { readYaml, yamlProblemText } from '../../../kit/text/yaml/read-yaml.ts';
 import { importErrors } from './errors.ts';

@@ -1,10 +1,9 @@
-import type { IncomingMessage } from 'node:http';
+import type { Server as HttpServer, IncomingMessage, ServerResponse } from 'node:http';
 import { createServer as createTlsServer, type Server as HttpsServer } from 'node:https';
-import type { AddressInfo, Server, Socket } from 'node:net';
+import { type AddressInfo, Server, type Socket } from 'node:net';
 import { answerProtocolErrors } from '../../../control/api/protocol-errors.ts';
 import type { ApiHandler } from '../../../control/api/starting-api.ts';
 import { closing, ignoreErrors, type ListenerOwner, listenOnce, listenPer } from '../../../kit/guarded-listeners.ts';
-import { type DrainingServer, drainingServer } from '../../../kit/http/draining-server.ts';
 import { serveInTurn } from '../../../kit/http/http1-pipeline.ts';
 import { createServer } from '../../../kit/http/node-http.ts';
 import { formatListenAddress, isIpv6Only, type ListenAddress } from '../../../kit/net/listen-address.ts';
@@ -23,7 +22,7 @@ const KEEP_ALIVE_TIMEOUT_MS = 75_000;
 export type ListenSetting = Extract<keyof Config, `${string}_listen`>;
 const FIRST_OPEN_PORT = 1024;
 
-export interface ListenerOptions {
+interface ListenerOptions {
   readonly setting: ListenSetting;
   readonly address: ListenAddress;
   /** Called for each request: the API replaces its placeholder once it is ready. */
@@ -38,7 +37,7 @@ export interface ListenerOptions {
   readonly open?: (server: Server) => Promise<ListenAddress>;
 }
 
-export interface Listener extends DrainingServer {
+interface Listener extends DrainingServer {
   /** With the actual port. */
   readonly address: ListenAddress;
 }
@@ -138,4 +137,108 @@ function listenError(setting: ListenSetting, address: ListenAddress, cause: Erro
   const reason = reasons[code] ?? `it failed with ${code}`;
   const message = `cannot listen on ${formatListenAddress(address)}: ${reason}. Set another address with ${setting} (${variableOf(setting)})`;
   return mainErrors.create('ERR_POSTERN_LISTEN', message, { cause });
+}
+
+interface Connection {
+  /**
+   * The accepted socket, and after the first request that request's socket, which knows about data still to be
+   * encrypted and sent.
+   */
+  socket: Socket;
+  requests: number;
+  /** The response to the latest request. */
+  response: ServerResponse | null;
+  /** Its last response asks the client to send the next request elsewhere. */
+  isTold: boolean;
+}
+
+interface DrainingServer {
+  readonly connectionCount: number;
+  /**
+   * Stops accepting, lets requests in flight finish for up to `timeoutMs`, then closes the rest. Resolves when all
+   * connections are closed. For the first `lingerMs` a connection without a request in flight may still send one, which
+   * is answered with `Connection: close`: its client may have sent it already.
+   */
+  drain(timeoutMs: number, lingerMs?: number): Promise<void>;
+}
+
+/**
+ * Counts requests per connection. `server.close()` alone waits for connections that have sent nothing yet, and for
+ * those whose TLS handshake never ends: a browser that preconnects would delay every shutdown until the deadline.
+ */
+export function drainingServer(server: HttpServer | HttpsServer): DrainingServer {
+  // Keyed by remote end, because behind TLS the accepted socket and the request's socket are two objects.
+  const connections = new Map<string, Connection>();
+  let isDraining = false;
+  let isLingering = false;
+  let drained: Promise<void> | null = null;
+
+  const ownerOf = (socket: Socket): ListenerOwner => closing(socket, 'HTTP server');
+  listenPer(server, 'connection', ownerOf, (socket: Socket) => {
+    const key = remoteEnd(socket);
+    connections.set(key, { socket, requests: 0, response: null, isTold: false });
+    listenOnce(socket, 'close', ownerOf(socket), () => connections.delete(key));
+  });
+  const ownerOfRequest = ({ socket }: IncomingMessage): ListenerOwner => ownerOf(socket);
+  listenPer(server, 'request', ownerOfRequest, (request: IncomingMessage, response: ServerResponse) => {
+    const connection = connections.get(remoteEnd(request.socket));
+    if (connection === undefined) return;
+    connection.requests += 1;
+    connection.socket = request.socket;
+    connection.response = response;
+    if (isDraining) tell(connection);
+    listenOnce(response, 'close', ownerOf(request.socket), () => {
+      connection.requests -= 1;
+      if (isDraining && (!isLingering || connection.isTold)) closeIfIdle(connection);
+    });
+  });
+
+  return {
+    get connectionCount() {
+      return connections.size;
+    },
+    drain: (timeoutMs, lingerMs = 0) => {
+      drained ??= new Promise((resolve) => {
+        isDraining = true;
+        const deadline = setTimeout(() => {
+          for (const { socket } of connections.values()) socket.destroy();
+        }, timeoutMs);
+        const linger = setTimeout(() => {
+          isLingering = false;
+          for (const connection of connections.values()) closeIfIdle(connection);
+        }, lingerMs);
+        const onClosed = (): void => {
+          clearTimeout(deadline);
+          clearTimeout(linger);
+          resolve();
+        };
+        isLingering = lingerMs > 0;
+        for (const connection of connections.values()) tell(connection);
+        // An HTTP server's own `close` also closes connections that were accepted a moment ago.
+        if (isLingering) Server.prototype.close.call(server, onClosed);
+        else {
+          server.close(onClosed);
+          for (const connection of connections.values()) closeIfIdle(connection);
+        }
+      });
+      return drained;
+    },
+  };
+}
+
+/** Asks the client to send its next request elsewhere. */
+function tell(connection: Connection): void {
+  const { response } = connection;
+  if (response === null || response.headersSent) return;
+  response.setHeader('Connection', 'close');
+  connection.isTold = true;
+}
+
+/** `destroySoon` flushes first: the response has been written to the socket, but not yet to the network. */
+function closeIfIdle({ socket, requests }: Connection): void {
+  if (requests === 0) socket.destroySoon();
+}
+
+function remoteEnd(socket: Socket): string {
+  return `${socket.remoteAddress}|${socket.remotePort}`;
 }

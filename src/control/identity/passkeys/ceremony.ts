@@ -1,7 +1,6 @@
 import { hash } from 'node:crypto';
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server';
-import type { JsonObject } from '../../../kit/json.ts';
-import { parseUniqueJson } from '../../../kit/text/json-shape.ts';
+import { type JsonObject, parseUniqueJson } from '../../../kit/json.ts';
 
 /** The identity host as passkeys know it. */
 export interface RelyingParty {
