@@ -15,7 +15,7 @@ import type { OwnAddresses } from '../../proxy/upstream/upstream-guard.ts';
 import type { Replica } from '../../store/replica/replica.ts';
 import { type Change, revisionOf, type StoredRecord } from '../../store/store.ts';
 import type { Config } from '../settings/schema.ts';
-import { LIST_KIND } from './data-plane/assemble-edge.ts';
+import { LIST_KIND } from './data-plane/data-plane.ts';
 import { moduleNetwork } from './data-plane/module-runtimes.ts';
 
 interface ListDependencies {

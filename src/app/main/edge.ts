@@ -11,8 +11,7 @@ import type { EndpointPublisher } from '../../proxy/edge/tunnels/endpoints.ts';
 import type { TunnelPorts } from '../../proxy/edge/tunnels/tunnel-traffic.ts';
 import { newProblems } from '../../proxy/snapshot/problems.ts';
 import type { Snapshots } from '../../proxy/snapshot/snapshots.ts';
-import type { EdgeParts } from './data-plane/assemble-edge.ts';
-import { openDataPlane } from './data-plane/data-plane.ts';
+import { type EdgeParts, openDataPlane } from './data-plane/data-plane.ts';
 import type { ListeningSockets, OpenSocket } from './sockets/listening-sockets.ts';
 
 export interface EdgeDependencies extends Omit<EdgeParts, 'publicPorts' | 'inheritedPort' | 'isLazy'> {

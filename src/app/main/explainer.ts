@@ -14,7 +14,7 @@ import type { EdgeSnapshot } from '../../proxy/snapshot/edge-snapshot.ts';
 import type { Snapshots } from '../../proxy/snapshot/snapshots.ts';
 import type { Store } from '../../store/store.ts';
 import type { Config } from '../settings/schema.ts';
-import { edgeSettings } from './data-plane/assemble-edge.ts';
+import { edgeSettings } from './data-plane/data-plane.ts';
 import { NO_ATTEMPTS } from './data-plane/inert-ports.ts';
 import { type ModuleRuntimes, openModuleRuntimes, type RuntimeDependencies } from './data-plane/module-runtimes.ts';
 import { tracesUrl } from './data-plane/tracing.ts';

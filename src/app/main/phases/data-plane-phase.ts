@@ -5,9 +5,8 @@ import { BackendTraffic } from '../../../proxy/telemetry/metrics/backend-traffic
 import { agentEvents } from '../../../tunnel/gateway/agent-events.ts';
 import { type OpenedAcme, openAcme } from '../certificates/acme.ts';
 import { type OpenedGateway, openGateway } from '../cluster/gateway.ts';
-import { followLists } from '../data-plane/assemble-edge.ts';
+import { followLists, proxiedClients } from '../data-plane/data-plane.ts';
 import { MAIN_THREAD } from '../data-plane/module-runtimes.ts';
-import { proxiedClients } from '../data-plane/proxied-clients.ts';
 import { type EdgeDependencies, type OpenedEdge, openEdge } from '../edge.ts';
 import { loginBudgets } from '../people/logins.ts';
 import { type OpenedWorkers, openEdgeInWorkers } from '../workers/open-edge-in-workers.ts';

@@ -5,7 +5,7 @@ import { createTunnelTraffic } from '../../../proxy/edge/tunnels/tunnel-traffic.
 import { Snapshots } from '../../../proxy/snapshot/snapshots.ts';
 import { EdgeMetrics } from '../../../proxy/telemetry/metrics/edge-metrics.ts';
 import { upstreamGuard } from '../../../proxy/upstream/upstream-guard.ts';
-import { edgeSettings, followLists } from '../data-plane/assemble-edge.ts';
+import { edgeSettings, followLists } from '../data-plane/data-plane.ts';
 import { reportNewProblems } from '../edge.ts';
 import type { EdgeWorkers } from './edge-workers.ts';
 import { WorkerEndpoints } from './worker-endpoints.ts';

@@ -12,11 +12,9 @@ import { AcceptedSockets } from '../../../../proxy/edge/listeners/edge-listener.
 import type { SharedSecret } from '../../../../proxy/edge/tls/host-servers.ts';
 import { purposeSeals } from '../../../../store/keyring.ts';
 import type { Store } from '../../../../store/store.ts';
-import type { EdgeParts } from '../../data-plane/assemble-edge.ts';
-import { openDataPlane } from '../../data-plane/data-plane.ts';
+import { type EdgeParts, openDataPlane, proxiedClients } from '../../data-plane/data-plane.ts';
 import { openDescriptorBudget } from '../../data-plane/descriptors.ts';
 import { createOwnIssuer } from '../../data-plane/own-issuer.ts';
-import { proxiedClients } from '../../data-plane/proxied-clients.ts';
 import { openServerTracing, SEND_REST_WITHIN_MS } from '../../data-plane/tracing.ts';
 import { remoteBudgets, type WorkerStart } from '../worker-protocol.ts';
 import { type ReportedTraffic, reportTraffic } from './reported-traffic.ts';
