@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, suite, test } from 'node:test';
 import { publicRoutes } from '../../src/control/api/public-routes.ts';
-import { scopesNeeded } from '../../src/control/documents/scopes.ts';
 import { resources } from '../../src/control/resources/registry.ts';
+import { scopesNeeded } from '../../src/control/resources/scopes.ts';
 import { FURNISHED_ENV, FurnishedWorld, nameOf, operations } from '../conformance/furnished-world.ts';
 import { TestWorld } from '../support/test-world.ts';
 import { makeKey } from './keys.ts';

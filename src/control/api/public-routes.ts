@@ -1,7 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { accepts } from '../../kit/http/header-values.ts';
-import { hasScope, requireScopes } from '../documents/scopes.ts';
-import { READ_METRICS } from '../resources/operation.ts';
+import { hasScope, READ_METRICS, requireScopes } from '../resources/scopes.ts';
 import { OPEN_METRICS_TYPE, openMetricsText, prefersOpenMetrics } from './api-metrics.ts';
 import type { Authenticate } from './authentication.ts';
 import type { BuiltDocument } from './docs/documentation.ts';

@@ -5,9 +5,9 @@ import type { SearchedWord } from '../../proxy/telemetry/requests/request-filter
 import type { Authenticate, AuthenticationAttempt, Caller } from '../api/authentication.ts';
 import { apiErrors } from '../api/errors.ts';
 import { queryDecoder } from '../api/request-parts.ts';
-import { requireScopes } from '../documents/scopes.ts';
 import { resourceErrors } from '../resources/errors.ts';
-import { coversScope, type Principal } from '../resources/operation.ts';
+import type { Principal } from '../resources/operation.ts';
+import { coversScope, requireScopes } from '../resources/scopes.ts';
 
 const MAX_TEXT = 256;
 /** The scopes that each topic needs. */

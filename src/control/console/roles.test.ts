@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { scopesOf } from '../documents/scopes.ts';
 import { resources } from '../resources/registry.ts';
+import { scopesOf } from '../resources/scopes.ts';
 import { parseRoleRule, scopesOfRole } from './roles.ts';
 
 suite('the role operator', () => {

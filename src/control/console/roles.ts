@@ -1,6 +1,6 @@
-import { ALL_READS, ALL_SCOPES } from '../resources/operation.ts';
 import { resources } from '../resources/registry.ts';
 import type { Resource } from '../resources/resource.ts';
+import { ALL_READS, ALL_SCOPES } from '../resources/scopes.ts';
 
 /** The highest last. */
 const ROLES = ['viewer', 'operator', 'admin'] as const;

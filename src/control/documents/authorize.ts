@@ -5,10 +5,10 @@ import type { RecordReader } from '../../store/replica/record-table.ts';
 import type { Expectation } from '../../store/store.ts';
 import { type MissingScope, refuseWithout } from '../resources/errors.ts';
 import type { OperationRequest, Principal } from '../resources/operation.ts';
+import { hasAllScopes } from '../resources/scopes.ts';
 import type { Catalog, CompiledResource } from './catalog.ts';
 import type { DocumentsContext } from './documents-context.ts';
 import { configOf } from './record-puts.ts';
-import { hasAllScopes } from './scopes.ts';
 
 export interface Change {
   readonly principal: Principal;

@@ -7,10 +7,10 @@ import type { RecordKey } from '../../store/store.ts';
 import type { EventType } from '../resources/operation.ts';
 import type { ResourcePorts } from '../resources/registry.ts';
 import type { ConfigurationResource, Resource } from '../resources/resource.ts';
+import { scopeOf, scopesOf } from '../resources/scopes.ts';
 import { connectionObjectSchema, nodeField, requestObjectSchema } from '../resources/traffic-objects.ts';
 import { kindOfIdIn } from './kind-of-id.ts';
 import { type KindOfId, type ReferenceField, referenceFieldsOf } from './reference-fields.ts';
-import { scopeOf, scopesOf } from './scopes.ts';
 import { type SecretField, secretFieldsOf } from './secret-fields.ts';
 
 /** The compiled registries, by kind and by id prefix. */

@@ -5,9 +5,9 @@ import type { RecordReader } from '../../store/replica/record-table.ts';
 import type { OutboxEvent, PageQuery, StoredRecord, WriteSet } from '../../store/store.ts';
 import { callerRef } from '../resources/live-operations.ts';
 import type { Principal } from '../resources/operation.ts';
+import type { View } from '../resources/scopes.ts';
 import type { CompiledResource } from './catalog.ts';
 import type { Renderer } from './renderer.ts';
-import type { View } from './scopes.ts';
 
 /** Secrets never reach an event. */
 const EVENT_VIEW: View = { readable: 'masked', masked: 'masked' };

@@ -10,13 +10,13 @@ import { resourceErrors } from '../resources/errors.ts';
 import type { OperationBody, OperationRequest, OperationResult, Principal } from '../resources/operation.ts';
 import type { RecordChange } from '../resources/ports.ts';
 import { MAX_METADATA_BYTES, type OtherNames, type ResourceSettings } from '../resources/resource.ts';
+import { canReadSecrets } from '../resources/scopes.ts';
 import type { CompiledModule, CompiledResource } from './catalog.ts';
 import type { DocumentsContext } from './documents-context.ts';
 import { documentErrors, invalidBody } from './errors.ts';
 import type { ModuleParts } from './record-puts.ts';
 import { documentsOf, highestRevision } from './renderer.ts';
 import { secondLogin } from './route-logins.ts';
-import { canReadSecrets } from './scopes.ts';
 import { keepUnseenSecrets, maskProblems, withoutMasks } from './secret-fields.ts';
 
 /**

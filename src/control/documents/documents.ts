@@ -5,6 +5,7 @@ import type { RecordReader } from '../../store/replica/record-table.ts';
 import type { OutboxEvent, StoredRecord, WriteSet } from '../../store/store.ts';
 import type { OperationRequest, OperationResult, Principal } from '../resources/operation.ts';
 import type { DocumentsPort, RecordChange } from '../resources/ports.ts';
+import { canReadSecrets, hasAllScopes, type View, viewOf } from '../resources/scopes.ts';
 import { authorize, authorizeChange } from './authorize.ts';
 import type { CompiledModule, CompiledResource } from './catalog.ts';
 import { changeEvent, isChangeWanted } from './change-events.ts';
@@ -43,7 +44,6 @@ import {
 import { referencesIn, unknownReference } from './reference-fields.ts';
 import { requireRecord, requireUnder } from './refusal-error.ts';
 import { highestRevision, readingLive } from './renderer.ts';
-import { canReadSecrets, hasAllScopes, type View, viewOf } from './scopes.ts';
 import { clearedSecretsIn, sentSecretsIn, withoutUnsentSecrets } from './secret-fields.ts';
 
 /** The resource that a request addresses, and its parent in the path. */

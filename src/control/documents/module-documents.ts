@@ -14,6 +14,7 @@ import { resourceErrors } from '../resources/errors.ts';
 import type { Operation, OperationRequest, OperationResult, Principal } from '../resources/operation.ts';
 import type { ReadingPorts, SharedPorts } from '../resources/ports.ts';
 import type { ResourceSettings } from '../resources/resource.ts';
+import { canReadSecrets, scopesNeeded, type View, viewOf } from '../resources/scopes.ts';
 import type { CompiledModule, CompiledResource } from './catalog.ts';
 import { changeEvent, isChangeWanted } from './change-events.ts';
 import { commitWithRetries, writtenRecord } from './commits.ts';
@@ -24,7 +25,6 @@ import { isUnchanged, type ModuleParts, modulePut, type PlacedPut, type PlacedWr
 import { requireUnder } from './refusal-error.ts';
 import { moduleRecord, RenderedCache } from './renderer.ts';
 import { expectNoOtherLogin, type RouteLogins } from './route-logins.ts';
-import { canReadSecrets, scopesNeeded, type View, viewOf } from './scopes.ts';
 import { joinSecrets, keepUnseenSecrets, sentSecretsIn } from './secret-fields.ts';
 
 const NO_FIELDS = Type.Object({});

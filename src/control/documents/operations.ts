@@ -8,11 +8,11 @@ import { nextPageUri, pageOf, pagingQuery } from '../resources/paging.ts';
 import type { SharedPorts } from '../resources/ports.ts';
 import type { ResourcePorts } from '../resources/registry.ts';
 import { timestamp } from '../resources/resource.ts';
+import { hasScope, scopeOf } from '../resources/scopes.ts';
 import type { Catalog, CompiledModule, CompiledResource } from './catalog.ts';
 import type { Documents, ResourceAddress } from './documents.ts';
 import { COUNT_HEADER, filteredList, type TextsForCaller, trafficFigures } from './filters/filtered-list.ts';
 import { type AnswerPorts, type ModuleAddress, questionOperation } from './module-documents.ts';
-import { hasScope, scopeOf } from './scopes.ts';
 import { searchedTexts } from './search.ts';
 
 /** Lists name their pages by `uri`; filters compare with `clock`. */

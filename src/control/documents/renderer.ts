@@ -14,8 +14,8 @@ import { isShownOnlyIfSet } from '../../kit/schema/wire-forms.ts';
 import { storeErrors } from '../../store/errors.ts';
 import type { RecordReader } from '../../store/replica/record-table.ts';
 import type { RecordKey, StoredRecord } from '../../store/store.ts';
+import type { View } from '../resources/scopes.ts';
 import type { Catalog, CompiledModule, CompiledResource } from './catalog.ts';
-import type { View } from './scopes.ts';
 import { joinSecrets, masked } from './secret-fields.ts';
 
 /** Reads a stored record. One that the API would not have written (`GET /problems` names it) is a named error. */

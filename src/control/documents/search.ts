@@ -5,10 +5,10 @@ import type { Replica } from '../../store/replica/replica.ts';
 import type { LoginStore, LoginUser, StoredRecord } from '../../store/store.ts';
 import type { OperationRequest } from '../resources/operation.ts';
 import type { SearchPort, SearchResult } from '../resources/ports.ts';
+import { hasScope, scopeOf } from '../resources/scopes.ts';
 import type { Catalog, CompiledResource } from './catalog.ts';
 import { API_LANE } from './long-answer.ts';
 import type { Renderer } from './renderer.ts';
-import { hasScope, scopeOf } from './scopes.ts';
 
 /** `rank`: lower is better. */
 interface Match {

@@ -3,13 +3,13 @@ import { type EarlierDocument, earlierDocuments, PENDING_CHANGE } from '../../st
 import type { RecordReader } from '../../store/replica/record-table.ts';
 import type { Expectation, RecordKey, RecordPut, StoredRecord, WriteSet } from '../../store/store.ts';
 import { refuseWithout } from '../resources/errors.ts';
-import { type Principal, READ_SECRETS } from '../resources/operation.ts';
+import type { Principal } from '../resources/operation.ts';
+import { canReadSecrets, READ_SECRETS } from '../resources/scopes.ts';
 import { type Catalog, type CompiledModule, ownerIdOf } from './catalog.ts';
 import { overlay } from './change-events.ts';
 import type { DocumentsContext } from './documents-context.ts';
 import type { PlacedPut } from './record-puts.ts';
 import { refusalError } from './refusal-error.ts';
-import { canReadSecrets } from './scopes.ts';
 
 /** The modules of one kind of owner: those with secrets for the upstream, and those that choose it. */
 interface Carriers {

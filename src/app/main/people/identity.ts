@@ -25,7 +25,7 @@ import { IdentityProvider } from '../../../control/identity/provider/identity-pr
 import { LogoutDelivery } from '../../../control/identity/provider/logout-delivery.ts';
 import { ProviderSessions } from '../../../control/identity/provider/provider-sessions.ts';
 import { CONSOLE_SESSION_KIND, sessionOf } from '../../../control/resources/console-session-record.ts';
-import { coversScopes } from '../../../control/resources/operation.ts';
+import { coversScopes } from '../../../control/resources/scopes.ts';
 import { periodically } from '../../../kit/async/waiting.ts';
 import type { Clock } from '../../../kit/clock.ts';
 import { isStoreOutage } from '../../../kit/error-text.ts';

@@ -1,7 +1,7 @@
 import type { TSchema } from 'typebox';
 import type { JsonObject } from '../../../kit/json.ts';
-import { scopesNeeded } from '../../documents/scopes.ts';
 import type { Operation } from '../../resources/operation.ts';
+import { scopesNeeded } from '../../resources/scopes.ts';
 import { MAY_BE_EMPTY, takesBody } from '../request-parts.ts';
 import {
   JSON_TYPE,

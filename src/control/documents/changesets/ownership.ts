@@ -7,12 +7,12 @@ import type { StoredRecord } from '../../../store/store.ts';
 import { refuseWithout } from '../../resources/errors.ts';
 import type { Principal } from '../../resources/operation.ts';
 import type { ResourceSettings } from '../../resources/resource.ts';
+import { hasScope, scopeOf } from '../../resources/scopes.ts';
 import { authorize } from '../authorize.ts';
 import type { Catalog, CompiledResource } from '../catalog.ts';
 import { documentErrors, invalidBody } from '../errors.ts';
 import { API_LANE } from '../long-answer.ts';
 import { configOf, type PlacedPut } from '../record-puts.ts';
-import { hasScope, scopeOf } from '../scopes.ts';
 
 /** The objects that the files of an owner have, as a changeset states them. */
 export interface Ownership {

@@ -4,11 +4,11 @@ import { PENDING_CHANGE, type PendingChange, type Settlement } from '../../../st
 import type { Replica } from '../../../store/replica/replica.ts';
 import type { ChangeNote, CommitResult, HistoryEntry, HistoryStore, RecordKey } from '../../../store/store.ts';
 import type { Principal } from '../../resources/operation.ts';
+import { hasScope, scopeOf } from '../../resources/scopes.ts';
 import { API_KEY_KIND } from '../authorize.ts';
 import { type Catalog, documentForm } from '../catalog.ts';
 import type { DocumentsContext } from '../documents-context.ts';
 import { authorizeKept, planRestore } from '../history/undo.ts';
-import { hasScope, scopeOf } from '../scopes.ts';
 import { withOwners } from './confirm.ts';
 import { pendingNow } from './pending-change.ts';
 

@@ -6,8 +6,8 @@ import { resourceErrors } from '../../resources/errors.ts';
 import type { Operation, OperationRequest, OperationResult } from '../../resources/operation.ts';
 import type { SharedPorts } from '../../resources/ports.ts';
 import type { ResourcePorts } from '../../resources/registry.ts';
+import { requireScopes } from '../../resources/scopes.ts';
 import { API_LANE, longAnswer } from '../long-answer.ts';
-import { requireScopes } from '../scopes.ts';
 import { FirstInOrder } from './first-in-order.ts';
 import { compileFilter, type ItemFilter, type TextsOfId, textFilter } from './item-filter.ts';
 

@@ -11,8 +11,8 @@ import {
   type ProblemsPort,
   type SharedPorts,
 } from '../../resources/ports.ts';
+import { hasScope } from '../../resources/scopes.ts';
 import { API_LANE } from '../long-answer.ts';
-import { hasScope } from '../scopes.ts';
 import { type KnownHere, readFacts } from './read-facts.ts';
 
 type Severity = FoundProblem['severity'];

@@ -8,8 +8,9 @@ import { hashToken } from '../../../kit/text/secrets.ts';
 import type { RecordReader } from '../../../store/replica/record-table.ts';
 import type { RecordKey, StoredRecord } from '../../../store/store.ts';
 import { aclField, aclRuleProblem } from '../credentials/credentials.ts';
-import { coversScope, type Principal } from '../operation.ts';
+import type { Principal } from '../operation.ts';
 import { type Created, type CreatePorts, defineResource, describedFields, timestamp } from '../resource.ts';
+import { coversScope } from '../scopes.ts';
 
 export const AGENT_INVITATION_KIND = 'agent_invitation';
 

@@ -8,8 +8,9 @@ import { hashToken } from '../../../kit/text/secrets.ts';
 import type { Replica } from '../../../store/replica/replica.ts';
 import type { StoredRecord } from '../../../store/store.ts';
 import type { MissingScope } from '../errors.ts';
-import { ALL_SCOPES, coversScope, type Principal } from '../operation.ts';
+import type { Principal } from '../operation.ts';
 import { defineResource, describedFields, ownerId } from '../resource.ts';
+import { ALL_SCOPES, coversScope } from '../scopes.ts';
 
 /** Unique-key scope held by keys with all scopes, so that the last of them cannot be deleted. */
 const UNLIMITED_KEYS = 'unlimited_api_key';

@@ -7,9 +7,10 @@ import type { RecordReader } from '../../../store/replica/record-table.ts';
 import type { StoredRecord } from '../../../store/store.ts';
 import { notOnline } from '../errors.ts';
 import { liveReads } from '../live-operations.ts';
-import { coversScope, type Principal } from '../operation.ts';
+import type { Principal } from '../operation.ts';
 import type { ReadingPorts, SharedPorts } from '../ports.ts';
 import { type LiveResource, timestamp } from '../resource.ts';
+import { coversScope } from '../scopes.ts';
 
 const EDGE_KIND = 'https_edge';
 const EDGE_PREFIX = 'edghts';

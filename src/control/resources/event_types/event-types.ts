@@ -1,8 +1,9 @@
 import Type from 'typebox';
 import type { MissingScope } from '../errors.ts';
-import { ALL_SCOPES, coversScope, type EventType, type Principal } from '../operation.ts';
+import type { EventType, Principal } from '../operation.ts';
 import type { SharedPorts } from '../ports.ts';
 import type { LiveResource } from '../resource.ts';
+import { ALL_SCOPES, coversScope } from '../scopes.ts';
 
 export type EventTypePorts = Pick<SharedPorts, 'eventTypes' | 'uri'>;
 

@@ -19,7 +19,7 @@ import {
   useId,
 } from '../../identity/people-records.ts';
 import type { MissingScope } from '../errors.ts';
-import { coversScope, coversScopes, type Principal } from '../operation.ts';
+import type { Principal } from '../operation.ts';
 import type { ReadingPorts } from '../ports.ts';
 import {
   type CreatePorts,
@@ -29,6 +29,7 @@ import {
   type LiveFields,
   type ResourceSettings,
 } from '../resource.ts';
+import { coversScope, coversScopes } from '../scopes.ts';
 import { accountActions, identityOf, invitationMail, invitationsOf, keyOf, signedOut } from './account-actions.ts';
 
 const ALL = { beforeId: null, limit: Number.MAX_SAFE_INTEGER };
