@@ -1,5 +1,5 @@
 import { LocalCallers } from '../../control/api/authentication.ts';
-import type { OthersWrites } from '../../control/api/others-writes.ts';
+import { type OthersWrites, othersWrites } from '../../control/api/others-writes.ts';
 import type { OpenedConsole } from '../../control/console/open-console.ts';
 import { openConsole } from '../../control/console/open-console.ts';
 import { isRole, scopesOfRole } from '../../control/console/roles.ts';
@@ -13,7 +13,6 @@ import { withRefs } from '../../control/resources/requests/requests.ts';
 import { coversScopes } from '../../control/resources/scopes.ts';
 import type { ApiDependencies, DocumentsOpened } from './api-documents.ts';
 import { nodeName } from './cluster/nodes.ts';
-import { othersWrites } from './cluster/others-writes.ts';
 import { consolePeople, firstAdministratorLink, signOutOneself } from './people/console-people.ts';
 import { programVersion } from './version.ts';
 

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import type { PosternError } from '../../kit/errors.ts';
+import type { Store } from '../../store/store.ts';
 import { apiErrors } from './errors.ts';
-import { type OthersWrites, repeatedIfStale } from './others-writes.ts';
+import { type OthersWrites, othersWrites, repeatedIfStale } from './others-writes.ts';
 
 const unauthenticated = (): PosternError => apiErrors.create('ERR_POSTERN_UNAUTHENTICATED', 'no');
 
@@ -83,5 +84,42 @@ suite('an operation that may have read stale records', () => {
       repeatedIfStale(others(1), () => 'found'),
       'found',
     );
+  });
+});
+
+suite('what other nodes wrote', () => {
+  const catchUp = (
+    isShared: boolean,
+    refresh: () => Promise<void>,
+    caughtUp: (() => Promise<void>) | null = null,
+  ): Promise<void> => {
+    const news = caughtUp === null ? null : { isCurrent: true, behind: null, catchUp: caughtUp };
+    return othersWrites({ sharing: { isShared } } as Store, { heardRevision: 1, refresh }, news).catchUp();
+  };
+
+  test('is read, unless nobody else uses the store', async () => {
+    let reads = 0;
+    const refresh = async (): Promise<void> => {
+      reads += 1;
+    };
+    await catchUp(true, refresh);
+    assert.equal(reads, 1);
+    await catchUp(false, refresh);
+    assert.equal(reads, 1);
+  });
+
+  test('is asked of linked nodes where there are some', async () => {
+    await catchUp(
+      true,
+      () => assert.fail('the news decide'),
+      () => Promise.resolve(),
+    );
+  });
+
+  test('is unknown when the store fails or does not answer, which is the answer', async () => {
+    const expected = { code: 'ERR_POSTERN_STORE_UNAVAILABLE', message: /nothing was written, send the request again/ };
+    const fail = (): Promise<void> => Promise.reject(new Error('a password'));
+    await assert.rejects(catchUp(true, fail), expected);
+    await assert.rejects(catchUp(true, fail, fail), expected);
   });
 });

@@ -1,4 +1,6 @@
 import { PosternError } from '../../kit/errors.ts';
+import { storeErrors } from '../../store/errors.ts';
+import type { Store } from '../../store/store.ts';
 
 /** What other processes wrote to the same store, as far as this one knows. */
 export interface OthersWrites {
@@ -46,4 +48,49 @@ export function repeatedIfStale<Result>(
   } catch (error) {
     return afterwards(error);
   }
+}
+
+/** The store's content in memory, as far as this process has read it. */
+interface ReadRecords {
+  readonly heardRevision: number;
+  refresh(): Promise<unknown>;
+}
+
+/** What other nodes report of their writes. */
+interface News extends Pick<OthersWrites, 'isCurrent' | 'behind'> {
+  catchUp(timeoutMs: number): Promise<unknown>;
+}
+
+/** A client waits for it: more than twenty round trips to a database 200 ms away. */
+const CATCH_UP_MS = 5_000;
+
+/** What other nodes wrote. A store that only this process uses contains nothing else. */
+export function othersWrites(store: Pick<Store, 'sharing'>, records: ReadRecords, news: News | null): OthersWrites {
+  return {
+    get revision() {
+      return records.heardRevision;
+    },
+    get isCurrent() {
+      return news?.isCurrent !== false;
+    },
+    get behind() {
+      return news?.behind ?? null;
+    },
+    catchUp: async () => {
+      if (!store.sharing.isShared) return;
+      const reading = news === null ? records.refresh() : news.catchUp(CATCH_UP_MS);
+      await reading.catch(() => {
+        throw unread();
+      });
+      // Until then keys count as unknown.
+      await news?.behind;
+    },
+  };
+}
+
+function unread(): Error {
+  return storeErrors.create(
+    'ERR_POSTERN_STORE_UNAVAILABLE',
+    'the store does not answer, so this node does not know what other nodes have changed: nothing was written, send the request again',
+  );
 }

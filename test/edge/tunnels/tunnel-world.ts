@@ -3,7 +3,6 @@ import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { Registry } from 'prom-client';
-import { othersWrites } from '../../../src/app/main/cluster/others-writes.ts';
 import {
   createNodeMemories,
   MAIN_THREAD,
@@ -11,6 +10,7 @@ import {
 } from '../../../src/app/main/data-plane/module-runtimes.ts';
 import { loginBudgets, moduleLogins } from '../../../src/app/main/people/logins.ts';
 import { loadConfig } from '../../../src/app/settings/load.ts';
+import { othersWrites } from '../../../src/control/api/others-writes.ts';
 import { createCatalog } from '../../../src/control/documents/catalog.ts';
 import { resources } from '../../../src/control/resources/registry.ts';
 import { systemClock } from '../../../src/kit/clock.ts';

@@ -1,6 +1,7 @@
 import { createServer as createTcpServer, type Socket } from 'node:net';
 import type { Logger } from 'pino';
 import { Gauge, type Registry } from 'prom-client';
+import { othersWrites } from '../../../control/api/others-writes.ts';
 import { identityAddress } from '../../../control/identity/contracts.ts';
 import { credentialDirectory } from '../../../control/resources/credentials/credentials.ts';
 import type { Clock } from '../../../kit/clock.ts';
@@ -34,7 +35,6 @@ import { listenOn } from '../sockets/listener.ts';
 import type { ListeningSockets } from '../sockets/listening-sockets.ts';
 import type { WorkerAgents } from '../workers/worker-agents.ts';
 import type { AgentTls } from '../workers/worker-protocol.ts';
-import { othersWrites } from './others-writes.ts';
 
 interface GatewayDependencies {
   readonly config: Config;

@@ -1,4 +1,4 @@
-import type { OthersWrites } from '../../../control/api/others-writes.ts';
+import { type OthersWrites, othersWrites } from '../../../control/api/others-writes.ts';
 import type { ForbiddenUpstream } from '../../../control/checks/facts.ts';
 import { type IdentityAddress, identityAddress } from '../../../control/identity/contracts.ts';
 import type { ModuleNetwork } from '../../../modules/contract/keeps-state.ts';
@@ -6,7 +6,6 @@ import type { LoginRecords } from '../../../modules/contract/login-store.ts';
 import type { OwnIssuer } from '../../../modules/contract/own-issuer.ts';
 import { OwnAddresses, upstreamGuard } from '../../../proxy/upstream/upstream-guard.ts';
 import { type OpenedLists, openAddressLists } from '../address-lists.ts';
-import { othersWrites } from '../cluster/others-writes.ts';
 import { Circuits } from '../data-plane/circuits.ts';
 import { backendGuard } from '../data-plane/data-plane.ts';
 import { createNodeMemories, MAIN_THREAD, type NodeMemories } from '../data-plane/module-runtimes.ts';
