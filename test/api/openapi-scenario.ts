@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { alertPut } from '../../src/control/alerts/alert-watch.ts';
+import { alertPut } from '../../src/control/findings/alert-watch.ts';
 import { resources } from '../../src/control/resources/registry.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../src/kit/json.ts';
 import { makeCertificate } from '../conformance/certificates.ts';

@@ -18,7 +18,8 @@ const MAY_NAME_A_KIND = new Set(['src/control/resources/tunnels/tunnels.ts']);
 const MAY_NAME_A_MODULE: Readonly<Record<string, string>> = {
   'src/tunnel/agent/inspector/sensitive-headers.ts': "not the module: the name of Amazon's header",
   'src/control/api/openapi/headers.ts': 'the example of a header whose values begin with the name of a module',
-  'src/control/checks/facts.ts': 'checks look at the authorities of clients and the issuers of logins, in either form',
+  'src/control/findings/facts.ts':
+    'checks look at the authorities of clients and the issuers of logins, in either form',
   'src/app/cli/agent/agent-syntax.ts': 'the flags of modules that decide who may enter stand first in the help',
   'src/app/cli/agent/docker/wanted-tunnels.ts': 'which modules are a login, for containers that must have one',
   'src/app/cli/edge/edge-arguments.ts':

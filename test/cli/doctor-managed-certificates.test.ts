@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { loadConfig } from '../../src/app/settings/load.ts';
-import type { Finding } from '../../src/control/checks/check.ts';
-import type { CheckedCertificate, CheckedManagedCertificate, Facts } from '../../src/control/checks/facts.ts';
-import { checks } from '../../src/control/checks/registry.ts';
+import type { CheckedCertificate, CheckedManagedCertificate, Facts } from '../../src/control/findings/facts.ts';
+import { checks } from '../../src/control/findings/registry.ts';
+import type { Finding } from '../../src/kit/findings.ts';
 
 const DAY_MS = 86_400_000;
 const NOW_MS = Date.parse('2026-11-15T00:00:00Z');

@@ -4,7 +4,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { loadConfig } from '../../src/app/settings/load.ts';
-import { checkSettings } from '../../src/control/checks/nodes.ts';
+import { settingsCheck } from '../../src/control/findings/subjects/settings.ts';
 import { startPostern } from '../support/server-process.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { type Diagnosis, deadAddress, examine, listening, said } from './doctor-world.ts';
@@ -100,7 +100,7 @@ test('reports a public API with open metrics', () => {
     flags: new Map(),
     env: { POSTERN_API_LISTEN: '0.0.0.0:7999', POSTERN_API_TLS_CERT: 'internal', POSTERN_API_METRICS_OPEN: 'true' },
   });
-  const lines = checkSettings({ config }).map(({ level, message }) => `${level}: ${message}`);
+  const lines = settingsCheck.run({ config }).map(({ level, message }) => `${level}: ${message}`);
   assert.match(lines[0] ?? '', /^warning: the API listens on 0\.0\.0\.0:7999, where other machines can reach it/);
   assert.match(lines[1] ?? '', /^warning: .*metrics without a key/);
 });

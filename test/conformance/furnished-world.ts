@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { alertPut } from '../../src/control/alerts/alert-watch.ts';
 import { createCatalog } from '../../src/control/documents/catalog.ts';
 import type { Documents } from '../../src/control/documents/documents.ts';
 import { operationsOf } from '../../src/control/documents/operations.ts';
+import { alertPut } from '../../src/control/findings/alert-watch.ts';
 import { backendResources } from '../../src/control/resources/backend-resources.ts';
 import type { Operation } from '../../src/control/resources/operation.ts';
 import { resources } from '../../src/control/resources/registry.ts';

@@ -3,7 +3,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { type Browser, type BrowserContextOptions, chromium } from 'playwright-core';
-import { checks } from '../../src/control/checks/registry.ts';
+import { checks } from '../../src/control/findings/registry.ts';
 import { connect } from '../../src/tunnel/agent/index.ts';
 import { buildConsoleIfStale } from '../../tools/build-console.ts';
 import { issue } from '../edge/tls/test-authority.ts';

@@ -15,15 +15,13 @@ suite('membership', { concurrency: true }, () => {
   test('every node sees the others, with what they say about themselves', async (t) => {
     const { world, a, b } = await three(t);
     assert.equal(a.seen, 'a ready, b ready, c ready');
-    b.membership.setProblem('port', 'port 20001 is in use');
+    const problem = { code: 'tested', message: 'port 20001 is in use', advice: 'look', about: { id: 'nd_c' } };
+    b.membership.setProblem('port', problem);
     await b.membership.setStatus('draining');
     await world.beat();
     assert.equal(a.seen, 'a ready, b draining, c ready');
     const row = a.membership.get('nd_b');
-    assert.deepEqual(
-      [row?.problems, row?.peerAddress, row?.agents, row?.tunnels],
-      [['port 20001 is in use'], '127.0.0.1:2', 1, 2],
-    );
+    assert.deepEqual([row?.problems, row?.peerAddress, row?.agents, row?.tunnels], [[problem], '127.0.0.1:2', 1, 2]);
     b.membership.setProblem('port', null);
     await world.pass(800);
     assert.deepEqual(a.membership.get('nd_b')?.problems, []);

@@ -1,7 +1,7 @@
 import { statfs } from 'node:fs/promises';
 import type { Logger } from 'pino';
-import { AlertWatch } from '../../control/alerts/alert-watch.ts';
 import type { Catalog } from '../../control/documents/catalog.ts';
+import { AlertWatch } from '../../control/findings/alert-watch.ts';
 import { allPages } from '../../control/resources/paging.ts';
 import type { OnlinePort } from '../../control/resources/ports.ts';
 import type { Clock } from '../../kit/clock.ts';

@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import type { Health } from '../../control/api/health.ts';
-import type { ForbiddenUpstream } from '../../control/checks/facts.ts';
 import type { Catalog } from '../../control/documents/catalog.ts';
 import { Changesets } from '../../control/documents/changesets/changesets.ts';
 import { Documents } from '../../control/documents/documents.ts';
@@ -10,6 +9,7 @@ import type { DocumentsContext } from '../../control/documents/documents-context
 import { type OperationPorts, operationsOf, WriteOperations } from '../../control/documents/operations.ts';
 import { Renderer } from '../../control/documents/renderer.ts';
 import { WantedTypes } from '../../control/events/event-recorder.ts';
+import type { ForbiddenUpstream } from '../../control/findings/facts.ts';
 import { identityAddress } from '../../control/identity/contracts.ts';
 import type { MailQueue } from '../../control/identity/mail.ts';
 import type { DestinationTester } from '../../control/resources/event_destinations/event-destinations.ts';

@@ -1,16 +1,15 @@
-import { ALERT_KIND, alertDoc } from '../../control/alerts/alert-watch.ts';
-import { alertAdvice } from '../../control/alerts/kinds/registry.ts';
-import type {
-  CheckedAlert,
-  CheckedAuthority,
-  CheckedList,
-  CheckedManagedCertificate,
-} from '../../control/checks/facts.ts';
 import { loginTroubles } from '../../control/documents/problems/login-troubles.ts';
 import { Problems } from '../../control/documents/problems/problems.ts';
 import type { KnownHere } from '../../control/documents/problems/read-facts.ts';
 import type { RouteLogins } from '../../control/documents/route-logins.ts';
 import { typesOf } from '../../control/events/event-recorder.ts';
+import { ALERT_KIND, alertDoc } from '../../control/findings/alert-watch.ts';
+import type {
+  CheckedAlert,
+  CheckedAuthority,
+  CheckedList,
+  CheckedManagedCertificate,
+} from '../../control/findings/facts.ts';
 import { accountOf, emailKey, USER_ACCOUNT_KIND } from '../../control/identity/people-records.ts';
 import { apiKeys, readKey } from '../../control/resources/api_keys/api-keys.ts';
 import { crlFields } from '../../control/resources/certificate_authorities/certificate-authorities.ts';
@@ -91,5 +90,5 @@ const DIRECTORIES: KnownHere['directories'] = new Map<string, (record: StoredRec
 
 function alertOf(record: StoredRecord): readonly CheckedAlert[] {
   const { kind, title, dismissed_at: dismissedAt = null } = alertDoc(record);
-  return dismissedAt === null ? [{ id: record.id, kind, title, advice: alertAdvice(kind) }] : [];
+  return dismissedAt === null ? [{ id: record.id, kind, title }] : [];
 }

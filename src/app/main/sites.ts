@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import { OPERATOR_REQUEST } from '../../control/bootstrap.ts';
 import type { OperationPorts } from '../../control/documents/operations.ts';
 import type { Operation, OperationResult } from '../../control/resources/operation.ts';
+import { type Finding, findingTable } from '../../kit/findings.ts';
 import type { JsonObject } from '../../kit/json.ts';
 import { loadPart } from '../../kit/load-part.ts';
 import type { Membership } from '../../tunnel/nodes/membership/membership.ts';
@@ -23,8 +24,38 @@ interface SitesDependencies {
 const RECHECK_MS = 10_000;
 /** The owner of objects whose file names none. */
 const OWNER = 'postern-server';
-const SEVERAL_NODES =
-  'the sites are not applied, because other nodes share the database: every node would apply its own file. Use "postern apply"';
+
+const CORRECT =
+  'correct the file ("postern validate -f FILE" lists its mistakes), then send SIGHUP to the server or run "systemctl reload postern"';
+
+interface Refused {
+  readonly problem: string;
+}
+
+const { found } = findingTable('nodes', {
+  sites_of_several_nodes: {
+    level: 'problem',
+    text: 'the sites are not applied, because other nodes share the database: every node would apply its own file. Use "postern apply"',
+    advice:
+      'remove the setting sites (--sites, POSTERN_SITES), and apply the file with "postern apply --prune" instead',
+  },
+  sites_unconfirmed: {
+    level: 'problem',
+    text: ({ problem }: Refused) => `the sites wait for a confirmation: ${problem}`,
+    advice:
+      'correct the file, or if this is meant, run "postern apply -f FILE --prune --owner postern-server" with the same file, or start the server with --sites-may-shrink',
+  },
+  sites_refused: {
+    level: 'problem',
+    text: ({ problem }: Refused) => `the sites are not applied: ${problem}`,
+    advice: CORRECT,
+  },
+  sites_failed: {
+    level: 'problem',
+    text: 'the sites are not applied: see the log of this node',
+    advice: CORRECT,
+  },
+});
 
 /** The file of the setting `sites`: the server applies it to itself. */
 export class Sites {
@@ -62,18 +93,18 @@ export class Sites {
     const { path, mayShrink, env, call, membership, logger } = this.#deps;
     clearTimeout(this.#recheck);
     if (this.#isClosed) return;
-    if (this.#hasOtherNodes()) return this.#report(SEVERAL_NODES);
+    if (this.#hasOtherNodes()) return this.#report(found('sites_of_several_nodes', null));
     try {
       const { applyFiles } = await loadPart(() => import('../cli/configuration/apply-files.ts'));
       const applied = await applyFiles({
         ...{ paths: [path], env, owner: OWNER, message: `sites: ${path}`, mayShrink, call },
       });
       if ('isUnconfirmed' in applied) {
-        this.#report(`the sites wait for a confirmation: ${applied.problem}`);
+        this.#report(found('sites_unconfirmed', applied));
         this.#recheck = setTimeout(() => void this.apply(), RECHECK_MS).unref();
         return;
       }
-      if ('problem' in applied) return this.#report(`the sites are not applied: ${applied.problem}`);
+      if ('problem' in applied) return this.#report(found('sites_refused', applied));
       membership.setProblem('sites', null);
       this.#problem = null;
       const { revision, summary } = applied;
@@ -81,7 +112,7 @@ export class Sites {
       else logger.info({ path, revision, changes: summary }, 'applied the sites');
     } catch (err) {
       logger.error({ err, path }, 'failed to apply the sites');
-      membership.setProblem('sites', 'the sites are not applied: see the log of this node');
+      membership.setProblem('sites', found('sites_failed', null));
     }
   }
 
@@ -92,11 +123,11 @@ export class Sites {
     return membership.nodes().some(({ id, name, status }) => status !== 'lost' && id !== self.id && name !== self.name);
   }
 
-  #report(problem: string): void {
+  #report(problem: Finding): void {
     this.#deps.membership.setProblem('sites', problem);
-    if (problem === this.#problem) return;
-    this.#problem = problem;
-    this.#deps.logger.error({ path: this.#deps.path }, problem);
+    if (problem.message === this.#problem) return;
+    this.#problem = problem.message;
+    this.#deps.logger.error({ path: this.#deps.path }, problem.message);
   }
 }
 

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import type { Clock } from '../../kit/clock.ts';
+import { type Finding, findingTable } from '../../kit/findings.ts';
 import { MAIL_KIND } from '../../store/own-records.ts';
 import type { Replica } from '../../store/replica/replica.ts';
 import type { RecordPut, Store, StoredRecord } from '../../store/store.ts';
@@ -96,7 +97,7 @@ interface MailSenderPorts {
   readonly logger: Pick<Logger, 'info' | 'warn' | 'error'>;
   readonly send: SendMail;
   /** Tells operators, or takes it back with null. */
-  readonly setProblem: (text: string | null) => void;
+  readonly setProblem: (problem: Finding | null) => void;
 }
 
 /** Longer than an attempt can take. */
@@ -171,7 +172,7 @@ export class MailSender {
     const claimed = mailOf(current);
     if (result.outcome === 'failed') {
       logger.warn({ mail: mail.id, attempts, reason: result.reason }, 'failed to send a mail: it is sent again later');
-      if (attempts >= TOLD_FROM_ATTEMPT) this.#ports.setProblem(problemText(result.reason));
+      if (attempts >= TOLD_FROM_ATTEMPT) this.#ports.setProblem(mailFindings.found('mail_not_accepted', result));
       const nextAttemptMs = clock.nowMs() + backoffMs(attempts);
       await this.#replace(claimed, mailPut(mail.id, mail, { attempts, nextAttemptMs }));
       return;
@@ -203,9 +204,16 @@ function backoffMs(attempts: number): number {
 }
 
 /** With codes only: the server's text may repeat an address or a password. */
-function problemText(reason: string): string {
-  return `the mail server did not accept mails (${reason}): they wait, and are sent again until they expire`;
-}
+/** Each node reports what its mail server does. */
+const mailFindings = findingTable('nodes', {
+  mail_not_accepted: {
+    level: 'problem',
+    text: ({ reason }: { readonly reason: string }) =>
+      `the mail server did not accept mails (${reason}): they wait, and are sent again until they expire`,
+    advice:
+      'check smtp_url (POSTERN_SMTP_URL) and mail_from: host, port, user and password, and that the server presents a valid certificate; links can also be handed over by hand: postern users invite PERSON --print',
+  },
+});
 
 const DAY_MS = 86_400_000;
 

@@ -1,5 +1,6 @@
 import type { TObject } from 'typebox';
 import type { Clock } from '../../kit/clock.ts';
+import type { ReportedFinding } from '../../kit/findings.ts';
 import type { JsonObject } from '../../kit/json.ts';
 import type { Ref } from '../../kit/schema/annotations.ts';
 import type { RecordReader } from '../../store/replica/record-table.ts';
@@ -202,5 +203,5 @@ export interface ListedNode {
   readonly peerAddress: string | null;
   readonly agents: number;
   readonly tunnels: number;
-  readonly problems: readonly string[];
+  readonly problems: readonly ReportedFinding[];
 }

@@ -1,3 +1,8 @@
+import { findingTable, type ReportedFinding } from '../../kit/findings.ts';
+
+/** For a problem that another version reported without advice. */
+export const GENERAL_ADVICE = 'see the log of that node';
+
 /** One running server process, as every node sees it. Each start has a new id; the name stays. */
 export interface NodeFacts {
   /** `nd_…`, also the boot id of leases. */
@@ -24,6 +29,41 @@ export interface NodeRow extends NodeFacts {
   /** Sessions and tunnels whose agents are connected to this node. */
   readonly agents: number;
   readonly tunnels: number;
-  /** Problems of this node, for `/nodes` and `doctor`: a port that it cannot open, a peer that it cannot reach. */
-  readonly problems: readonly string[];
+  /**
+   * What this node reports about itself, for `/nodes` and `doctor`: a port that it cannot open, a peer that it cannot
+   * reach. The advice comes with it, because a node of another version may show it.
+   */
+  readonly problems: readonly ReportedFinding[];
 }
+
+/** What is wrong with the links, the clock and the ports of a node. Others declare in tables of their own what they report. */
+export const nodeFindings = findingTable('nodes', {
+  clock_differs: {
+    level: 'problem',
+    text: ({ skewMs }: { readonly skewMs: number }) =>
+      `the clock of this node is ${Math.round(Math.abs(skewMs) / 1_000)} seconds ${skewMs > 0 ? 'ahead of' : 'behind'} the database's`,
+    advice: 'synchronize the clocks of all nodes and of the database with NTP',
+  },
+  node_unreachable: {
+    level: 'problem',
+    text: ({ name, peerAddress, why }: Pick<NodeRow, 'name' | 'peerAddress'> & { readonly why: string }) =>
+      `node ${name} cannot be reached at ${peerAddress}: ${why}`,
+    advice: 'check peer_address of that node, and that firewalls let nodes connect to each other',
+  },
+  tcp_port_refused: {
+    level: 'problem',
+    text: ({ port, why }: { readonly port: number | null; readonly why: string }) =>
+      `port ${port} of a tcp tunnel cannot be opened here: ${why}`,
+    advice: 'end the program that uses the port on that machine, or set tcp_ports to ports that are free on all nodes',
+  },
+  node_differs: {
+    level: 'problem',
+    text: ({ message }: Error) => message,
+    advice: 'make the setting equal, and restart that node',
+  },
+  problems_not_shown: {
+    level: 'problem',
+    text: ({ count }: { readonly count: number }) => `and ${count} more problems`,
+    advice: GENERAL_ADVICE,
+  },
+});

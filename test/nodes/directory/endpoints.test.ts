@@ -27,7 +27,7 @@ const endpoints = new DirectoryEndpoints({
   membership: {
     setProblem: (key, text) => {
       if (text === null) problems.delete(key);
-      else problems.set(key, text);
+      else problems.set(key, text.message);
     },
   },
   log: { warn: (fields) => warnings.push(fields) },

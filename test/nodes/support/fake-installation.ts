@@ -41,7 +41,7 @@ export class FakeInstallation {
       },
       onLapse: () => () => {},
       setStatus: async (status: Exclude<NodeStatus, 'lost'>) => void this.put(id, { status }),
-      setProblem: (key, text) => void (text === null ? problems.delete(key) : problems.set(key, text)),
+      setProblem: (key, problem) => void (problem === null ? problems.delete(key) : problems.set(key, problem.message)),
     };
   }
 

@@ -2,10 +2,11 @@ import { existsSync } from 'node:fs';
 import type { HttpsEdge } from '../../../client/generated/https-edges.ts';
 import { Resources } from '../../../client/generated/resources.ts';
 import { Transport } from '../../../client/transport.ts';
-import { type Finding, findingsOf } from '../../../control/checks/check.ts';
-import { checkSettings, settings, store } from '../../../control/checks/nodes.ts';
+import { settingsCheck } from '../../../control/findings/subjects/settings.ts';
+import { storeCheck } from '../../../control/findings/subjects/store.ts';
 import { messageOf } from '../../../kit/error-text.ts';
 import { PosternError } from '../../../kit/errors.ts';
+import { type Finding, findingTable } from '../../../kit/findings.ts';
 import { isOn, type ParsedFlags } from '../../../kit/flags.ts';
 import { decodeSetting } from '../../settings/decode.ts';
 import type { LoadedConfig } from '../../settings/load.ts';
@@ -28,7 +29,7 @@ import { sayWhileSlow, terminalWidth } from '../output/terminal.ts';
 import { exitCodeOf } from '../problem-text.ts';
 import { serverSettings, settingsGroup } from '../server-settings.ts';
 import { API_KEY_FILE, API_URL, ROOT_CA, switchFlag } from '../shared-flags.ts';
-import { checkKey, checkReach } from './checks/api.ts';
+import { checkKey, checkReach, unknownUrl, withoutKey } from './checks/api.ts';
 import { checkBackends } from './checks/backends.ts';
 import { checkDataDir } from './checks/data-dir.ts';
 import { checkDnsZones } from './checks/dns-zones.ts';
@@ -116,6 +117,14 @@ async function urlOf(settings: LoadedConfig, context: CommandContext): Promise<s
   return only === undefined || others.length > 0 ? url : only.url;
 }
 
+const ofSettings = findingTable('settings', {
+  settings_invalid: {
+    level: 'problem',
+    text: ({ message }: PosternError) => message,
+    advice: 'correct it; "postern server --print-config" shows the effective settings',
+  },
+});
+
 /** A server cannot start with invalid settings, and no other check works without them. */
 async function loaded(flags: ReadonlyMap<string, string>, context: CommandContext): Promise<LoadedConfig | Diagnosis> {
   const url = clientVariable('POSTERN_CLI_API_URL', context);
@@ -126,9 +135,7 @@ async function loaded(flags: ReadonlyMap<string, string>, context: CommandContex
     return settings;
   } catch (error) {
     if (!(error instanceof PosternError)) throw error;
-    const found = findingsOf('settings');
-    found.problem(error.message, 'correct it; "postern server --print-config" shows the effective settings');
-    return { findings: found.list, exitCode: exitCodeOf(error) };
+    return { findings: [ofSettings.found('settings_invalid', error)], exitCode: exitCodeOf(error) };
   }
 }
 
@@ -171,7 +178,7 @@ export async function examine(examination: Examination): Promise<readonly Findin
   const reached = url === null ? unknownUrl() : await checkReach(url, () => ports.nowMs());
   const findings = [...(await checkDataDir(before, reached.isAnswering)), ...reached.findings];
   if (url === null || !reached.isAnswering)
-    return [...checkSettings(before), ...findings, ...(await checkPorts(before)), ...(await dnsZones())];
+    return [...settingsCheck.run(before), ...findings, ...(await checkPorts(before)), ...(await dnsZones())];
   examination.onPart?.('the API and its key');
   const access = await accessTo({ ...examination, url });
   const config = access === null ? given : await withListeners(access.transport, examination);
@@ -179,25 +186,15 @@ export async function examine(examination: Examination): Promise<readonly Findin
   const answered = access === null ? withoutKey() : await withGoodKey(access, installation);
   examination.onPart?.('listeners');
   // A server that tells about its own settings knows them best.
-  const ofServer = answered.filter(({ check }) => check === settings.name);
-  const isStoreTold = answered.some(({ check }) => check === store.name);
+  const ofServer = answered.filter(({ check }) => check === settingsCheck.name);
+  const isStoreTold = answered.some(({ check }) => check === storeCheck.name);
   return [
-    ...(ofServer.length === 0 ? checkSettings(installation) : ofServer),
-    ...findings.filter(({ check }) => !isStoreTold || check !== store.name),
+    ...(ofServer.length === 0 ? settingsCheck.run(installation) : ofServer),
+    ...findings.filter(({ check }) => !isStoreTold || check !== storeCheck.name),
     ...(await checkListeners(installation)),
     ...(await dnsZones()),
-    ...answered.filter(({ check }) => check !== settings.name),
+    ...answered.filter(({ check }) => check !== settingsCheck.name),
   ];
-}
-
-/** The API of a server with port 0 cannot be reached, and neither can anything behind it. */
-function unknownUrl(): { readonly findings: readonly Finding[]; readonly isAnswering: false } {
-  const found = findingsOf('api');
-  found.problem(
-    `api_listen has port 0: the "ready" line in the server's log names the actual port`,
-    'set its address with --api-url or POSTERN_CLI_API_URL',
-  );
-  return { findings: found.list, isAnswering: false };
 }
 
 /** Null: there is no key. */
@@ -233,12 +230,6 @@ interface SettingInEffect {
   readonly value: unknown;
 }
 
-function withoutKey(): readonly Finding[] {
-  const found = findingsOf('api_key');
-  found.problem('no API key: nothing behind the API was checked', 'set POSTERN_CLI_API_KEY or --api-key-file FILE');
-  return found.list;
-}
-
 interface Reading {
   readonly transport: Transport;
   readonly key: ApiKey;
@@ -250,7 +241,7 @@ async function withGoodKey(
   installation: Installation,
 ): Promise<readonly Finding[]> {
   const judged = await checkKey(transport, key);
-  if (judged.some(({ level }) => level === 'problem')) return judged;
+  if (judged.level === 'problem') return [judged];
   const resources = new Resources(transport);
   let edges: readonly HttpsEdge[] = [];
   onPart('sites');
@@ -259,7 +250,7 @@ async function withGoodKey(
     return [];
   });
   // Nearly all other checks need the edges.
-  if (unread.length > 0) return [...judged, ...unread];
+  if (unread.length > 0) return [judged, ...unread];
   const live: LiveInstallation = { ...installation, transport, edges };
   const checked: readonly (readonly [string, () => Promise<readonly Finding[]>])[] = [
     ['problems', () => problemsOf(transport)],
@@ -268,7 +259,7 @@ async function withGoodKey(
     ['hosts', () => checkHosts(live)],
     ['backends', async () => checkBackends(live, await Array.fromAsync(resources.staticBackends.list()))],
   ];
-  const findings = [...judged];
+  const findings = [judged];
   for (const [name, check] of checked) {
     onPart(`${name.replaceAll('_', ' ')} of ${edges.length} ${edges.length === 1 ? 'site' : 'sites'}`);
     findings.push(...(await checkOrReport(name, check)));
@@ -281,14 +272,19 @@ async function problemsOf(transport: Transport): Promise<readonly Finding[]> {
   return [...findings, ...skippedFindings(skipped)];
 }
 
+const FAILED = {
+  check_failed: {
+    level: 'warning',
+    text: ({ error }: { readonly error: unknown }) => `check failed: ${messageOf(error)}`,
+    advice: 'use a key with the scope to read it, and rerun this command',
+  },
+} as const;
+
 /** A key may read some resources and not others: unreadable ones are reported, and the rest is checked anyway. */
 async function checkOrReport(name: string, check: () => Promise<readonly Finding[]>): Promise<readonly Finding[]> {
   try {
     return await check();
   } catch (error) {
-    const found = findingsOf(name);
-    const message = messageOf(error);
-    found.warning(`check failed: ${message}`, 'use a key with the scope to read it, and rerun this command');
-    return found.list;
+    return [findingTable(name, FAILED).found('check_failed', { error })];
   }
 }

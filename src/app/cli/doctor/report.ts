@@ -1,5 +1,5 @@
 import type { Transport } from '../../../client/transport.ts';
-import { type Finding, findingMaker, LEVELS, type Level } from '../../../control/checks/check.ts';
+import { type Finding, findingTable, LEVELS, type Level } from '../../../kit/findings.ts';
 import { wrapText } from '../../../kit/text/terminal-text.ts';
 import { printable } from '../output/cell-text.ts';
 
@@ -42,8 +42,8 @@ export function jsonReport(findings: readonly Finding[]): string {
   return JSON.stringify({ ok: counts.problem === 0, counts, findings: findings.map(shownFinding) });
 }
 
-/** Without the object: its id is in the message. */
-export function shownFinding({ level, check, message, advice }: Finding): Omit<Finding, 'about'> {
+/** Without the object, whose id is in the message, and without the code. */
+export function shownFinding({ level, check, message, advice }: Finding): Omit<Finding, 'about' | 'code'> {
   return { level, check, message, ...(advice !== undefined && { advice }) };
 }
 
@@ -90,31 +90,44 @@ interface ServerFindings {
   readonly skipped: readonly string[];
 }
 
+const ofList = findingTable('problems', {
+  problems_not_listed: {
+    level: 'hint',
+    text: ({ more }: { readonly more: number }) => `there are ${more} more`,
+    advice: 'remove the causes of those above first',
+  },
+});
+
 /** The list of `GET /problems`, which the console shows too, with what is fine. */
 export async function serverFindings(transport: Transport): Promise<ServerFindings> {
   const answer = await transport.send({ method: 'GET', path: `/problems?limit=${LIMIT}` });
   const { problems, passed, more, skipped_checks: skipped } = JSON.parse(answer.text) as Report;
-  const problemsOfServer = findingMaker('problems');
   const findings: readonly Finding[] = [
     ...passed.flatMap(fineOnes),
     ...problems.map(({ severity, check, message, advice, object }) => ({
-      ...{ level: severity, check, message },
+      ...{ level: severity, check, code: null, message },
       ...(advice !== null && { advice }),
       ...(object !== null && { about: { id: object.id } }),
     })),
-    ...(more === 0 ? [] : [problemsOfServer.hint(`there are ${more} more`, 'remove the causes of those above first')]),
+    ...(more === 0 ? [] : [ofList.found('problems_not_listed', { more })]),
   ];
   return { findings, skipped };
 }
 
+const SKIPPED = {
+  check_not_allowed: {
+    level: 'warning',
+    text: 'check failed: the API key has no scope to read what it is about',
+    advice: 'use a key with the scope *:read',
+  },
+} as const;
+
 /** Checks that were left out, as findings. */
 export function skippedFindings(skipped: readonly string[]): readonly Finding[] {
-  return skipped.map((check) => findingMaker(check).warning(NOT_READABLE, 'use a key with the scope *:read'));
+  return skipped.map((check) => findingTable(check, SKIPPED).found('check_not_allowed', null));
 }
 
 function fineOnes({ check, count, messages }: Report['passed'][number]): readonly Finding[] {
-  if (count > messages.length) return [{ level: 'ok', check, message: `${count} are ok` }];
-  return messages.map((message) => ({ level: 'ok', check, message }));
+  const { ok } = findingTable(check, {});
+  return count > messages.length ? [ok(`${count} are ok`)] : messages.map(ok);
 }
-
-const NOT_READABLE = 'check failed: the API key has no scope to read what it is about';

@@ -7,8 +7,9 @@ import type { TlsCertificate } from '../../../client/generated/tls-certificates.
 import type { TunnelSession } from '../../../client/generated/tunnel-sessions.ts';
 import type { Tunnel } from '../../../client/generated/tunnels.ts';
 import type { Transport } from '../../../client/transport.ts';
-import { type Finding, findingsOf } from '../../../control/checks/check.ts';
-import { store as storeCheck } from '../../../control/checks/nodes.ts';
+import { EXPIRES_SOON_DAYS, remainingTime } from '../../../control/findings/subjects/certificates.ts';
+import { storeCheck } from '../../../control/findings/subjects/store.ts';
+import { type Finding, findingTable } from '../../../kit/findings.ts';
 import type { ParsedFlags } from '../../../kit/flags.ts';
 import { wrapText } from '../../../kit/text/terminal-text.ts';
 import { apiAccess, CommandTransport, runWithApi } from '../api/api-access.ts';
@@ -72,13 +73,26 @@ async function allowed<T>(read: () => Promise<T>): Promise<T | null> {
   }
 }
 
+const ofServer = findingTable('server', {
+  server_not_ready: {
+    level: 'problem',
+    text: ({ status }: { readonly status: string }) => `the server is ${status}`,
+    advice: 'see its log, or run postern doctor',
+  },
+  store_not_ok: {
+    level: 'problem',
+    text: ({ store }: { readonly store: string }) => `the store is ${store}`,
+    advice: 'see the log of the server',
+  },
+});
+
 /** The server's own list says why its store does not work. */
 function healthFindings({ status, store }: ServerHealth, told: readonly Finding[]): readonly Finding[] {
-  const found = findingsOf('server');
-  if (told.some(({ check }) => check === storeCheck.name)) return found.list;
-  if (status !== 'ready') found.problem(`the server is ${status}`, 'see its log, or run postern doctor');
-  if (store !== null && store !== 'ok') found.problem(`the store is ${store}`, 'see the log of the server');
-  return found.list;
+  if (told.some(({ check }) => check === storeCheck.name)) return [];
+  return [
+    ...(status === 'ready' ? [] : [ofServer.found('server_not_ready', { status })]),
+    ...(store === null || store === 'ok' ? [] : [ofServer.found('store_not_ok', { store })]),
+  ];
 }
 
 interface ServerHealth {
@@ -114,9 +128,6 @@ function parsed(text: string): HealthBody {
   }
 }
 
-const DAY_MS = 86_400_000;
-const SOON_DAYS = 30;
-
 interface ExpiringCertificate {
   readonly name: string;
   readonly not_after: string;
@@ -131,7 +142,7 @@ interface Certificates {
   readonly nowMs: number;
 }
 
-/** Certificates that end within 30 days, the first first. */
+/** Certificates that end soon or have ended, the first first. */
 function expiringCertificates({ managed, uploaded, nowMs }: Certificates): readonly ExpiringCertificate[] {
   const rows = [
     ...managed.map(({ hostname, not_after: end }) => ({ name: hostname, end, renewal: 'automatic' as const })),
@@ -144,9 +155,9 @@ function expiringCertificates({ managed, uploaded, nowMs }: Certificates): reado
   return rows
     .flatMap(({ name, end, renewal }) => {
       if (end === null) return [];
-      return [{ name, not_after: end, days: Math.floor((Date.parse(end) - nowMs) / DAY_MS), renewal }];
+      const { state, days } = remainingTime(Date.parse(end), nowMs);
+      return state === 'fine' ? [] : [{ name, not_after: end, days, renewal }];
     })
-    .filter(({ days }) => days < SOON_DAYS)
     .sort((a, b) => a.days - b.days);
 }
 
@@ -204,7 +215,7 @@ function statusLines(status: Status, url: string, paint: Painter): readonly stri
 }
 
 function expiringRows(expiring: Status['expiring'], paint: Painter): readonly string[] {
-  if (expiring.length === 0) return [row('Certificates', 'none expires within 30 days')];
+  if (expiring.length === 0) return [row('Certificates', `none expires within ${EXPIRES_SOON_DAYS} days`)];
   const lines = expiring.slice(0, MAX_LINES).map(({ name, not_after: end, days, renewal }) => {
     const when = days < 0 ? 'expired on' : 'expires on';
     return paint(`${printable(name)} ${when} ${end.slice(0, 10)}, renewal is ${renewal}`, days < 7 ? 'red' : 'yellow');
@@ -249,8 +260,7 @@ const EXIT_PROBLEMS = 1;
 
 const SYNTAX: CommandSyntax = {
   name: 'status',
-  about:
-    'Shows the installation on one screen: version and health of the server, nodes, edges, agents, tunnels, certificates that expire within 30 days, and problems. "postern doctor" checks more, and says what to do.',
+  about: `Shows the installation on one screen: version and health of the server, nodes, edges, agents, tunnels, certificates that expire within ${EXPIRES_SOON_DAYS} days, and problems. "postern doctor" checks more, and says what to do.`,
   flags: [outputFlag(FORMATS), ...WATCH_FLAGS],
   groups: [CONNECTION],
   notes: [

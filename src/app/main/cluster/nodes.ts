@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import { Gauge, type Registry } from 'prom-client';
 import type { Clock } from '../../../kit/clock.ts';
 import { PosternError } from '../../../kit/errors.ts';
+import { findingTable } from '../../../kit/findings.ts';
 import { loadPart } from '../../../kit/load-part.ts';
 import { formatListenAddress, type ListenAddress } from '../../../kit/net/listen-address.ts';
 import { createKsuidSource } from '../../../kit/text/ksuid.ts';
@@ -64,10 +65,21 @@ export interface OpenedNodes {
 const DEFAULT_PEER_LISTEN: ListenAddress = { host: '127.0.0.1', port: 7445 };
 const MAX_NAME = 64;
 
-function lostCommits(nowMs: number): string {
-  const at = new Date(nowMs).toISOString();
-  return `the database went back at ${at} and lost commits that this node had seen: a standby without them was promoted, or an earlier state was restored. Compare the newest changes ("postern changes") with what was intended, and repeat those that are missing`;
-}
+const LOSS_ADVICE = 'do what the message says, then restart the server: the problem ends with it';
+
+const { found } = findingTable('nodes', {
+  commits_lost: {
+    level: 'problem',
+    text: ({ loss }: { readonly loss: string }) => loss,
+    advice: LOSS_ADVICE,
+  },
+  database_went_back: {
+    level: 'problem',
+    text: ({ nowMs }: { readonly nowMs: number }) =>
+      `the database went back at ${new Date(nowMs).toISOString()} and lost commits that this node had seen: a standby without them was promoted, or an earlier state was restored. Compare the newest changes ("postern changes") with what was intended, and repeat those that are missing`,
+    advice: LOSS_ADVICE,
+  },
+});
 
 /** This process as a node of the installation: alone on SQLite, linked with the others on PostgreSQL. */
 export async function openNodes(deps: NodesDependencies): Promise<OpenedNodes> {
@@ -84,7 +96,7 @@ export async function openNodes(deps: NodesDependencies): Promise<OpenedNodes> {
   };
   if (config.database_url === null) {
     const only = localMembership(facts, clock, counts);
-    only.setProblem('store', store.loss);
+    if (store.loss !== null) only.setProblem('store', found('commits_lost', { loss: store.loss }));
     return alone(only);
   }
   const membership = new NodeMembership({
@@ -93,7 +105,7 @@ export async function openNodes(deps: NodesDependencies): Promise<OpenedNodes> {
       if (keyId !== undefined) store.useSecretKey(keyId);
     },
   });
-  store.onReset(() => membership.setProblem('store', lostCommits(clock.nowMs())));
+  store.onReset(() => membership.setProblem('store', found('database_went_back', { nowMs: clock.nowMs() })));
   const peers = await openPeers(deps, membership, config.database_url);
   try {
     await membership.join(peers === null ? null : peers.dialled);

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import { backendOfRecordKind } from '../../../backends/record-kinds.ts';
-import type { ForbiddenUpstream } from '../../../control/checks/facts.ts';
+import type { ForbiddenUpstream } from '../../../control/findings/facts.ts';
 import { splitAddress } from '../../../kit/net/host-name.ts';
 import { isLoopbackHost } from '../../../kit/net/listen-address.ts';
 import type { KindOfId } from '../../../proxy/snapshot/compile-backend.ts';

@@ -172,8 +172,8 @@ function problemsOf({ problems, membership }: TrafficDependencies): readonly Jso
     message: `${module}: ${message}`,
   }));
   const ofNodes = membership.nodes().flatMap(({ name, status, problems: own }) => {
-    const lost = status === 'lost' ? ['the node is lost: it has not renewed its lease'] : [];
-    return [...lost, ...own].map((message) => ({ kind: 'node', id: name, message }));
+    const lost = status === 'lost' ? [{ message: 'the node is lost: it has not renewed its lease' }] : [];
+    return [...lost, ...own].map(({ message }) => ({ kind: 'node', id: name, message }));
   });
   return [...refusing, ...ofNodes];
 }

@@ -31,7 +31,7 @@ export function openMail({ config, membership, ...ports }: MailDependencies): Op
   const newId = (prefix: string): string => `${prefix}_${ksuid(ports.clock.nowMs())}`;
   const sender = new MailSender({
     ...{ ...ports, send: smtpSender({ url, from }) },
-    setProblem: (text) => membership.setProblem('mail', text),
+    setProblem: (problem) => membership.setProblem('mail', problem),
   });
   return { queue: new MailQueue({ ...ports, newId }), close: () => sender.close() };
 }

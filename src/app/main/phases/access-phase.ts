@@ -1,5 +1,5 @@
 import { type OthersWrites, othersWrites } from '../../../control/api/others-writes.ts';
-import type { ForbiddenUpstream } from '../../../control/checks/facts.ts';
+import type { ForbiddenUpstream } from '../../../control/findings/facts.ts';
 import { type IdentityAddress, identityAddress } from '../../../control/identity/contracts.ts';
 import type { ModuleNetwork } from '../../../modules/contract/keeps-state.ts';
 import type { LoginRecords } from '../../../modules/contract/login-store.ts';

@@ -6,7 +6,7 @@ import { learnedClaims, recentLogins } from '../../../modules/learned-claims.ts'
 import { moduleRecordKey } from '../../../modules/module-config.ts';
 import type { Replica } from '../../../store/replica/replica.ts';
 import type { Store } from '../../../store/store.ts';
-import type { LoginTrouble } from '../../checks/facts.ts';
+import type { LoginTrouble } from '../../findings/facts.ts';
 import { askedOn, type RouteLogins } from '../route-logins.ts';
 
 const ROUTE_KIND = 'https_edge_route';
@@ -42,7 +42,7 @@ export async function loginTroubles(
   for (const route of routes) {
     const problem = unreachable.get(route.client.issuer);
     const troubles = [
-      ...(problem === undefined ? [] : [providerTrouble(problem)]),
+      ...(problem === undefined ? [] : [{ code: 'provider_unreachable' as const, problem }]),
       // While the store is away, nobody knows what logins bring.
       ...(recent === null ? [] : unansweredRules(route, recent.get(route.edgeId) ?? [], sources)),
     ];
@@ -70,14 +70,6 @@ async function routesWithLogin(
   return routes;
 }
 
-function providerTrouble(problem: string): LoginTrouble {
-  return {
-    level: 'problem',
-    line: `nobody can log in: ${problem}`,
-    advice: 'check the issuer, and that this server can reach it: names, firewall, proxy and certificate',
-  };
-}
-
 function unansweredRules(
   { routeId, module, client }: RouteWithLogin,
   logins: readonly LoginSession[],
@@ -93,16 +85,6 @@ function unansweredRules(
 function unansweredRule(rule: string, claim: string, module: string, client: LearningClient): LoginTrouble {
   const wanted = client.scopesFor(claim);
   const isMissing = wanted.length > 0 && !wanted.some((scope) => client.scopes.includes(scope));
-  if (!isMissing) {
-    return {
-      level: 'warning',
-      line: `${rule} matches nobody: the last logins here brought no "${claim}"`,
-      advice: `have the provider send the claim to this client, or add the scope for it to the ${module} module`,
-    };
-  }
-  return {
-    level: 'problem',
-    line: `${rule} matches nobody: it needs "${claim}", and the login does not request the scope ${wanted[0]}`,
-    advice: `add ${wanted[0]} to the scopes of the ${module} module, or leave its scopes empty: then the login requests what the rules need`,
-  };
+  const code = isMissing ? 'scope_not_requested' : 'claim_not_received';
+  return { code, rule, claim, module, scope: wanted[0] ?? '' };
 }

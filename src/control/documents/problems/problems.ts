@@ -1,8 +1,9 @@
 import { TimeSlice } from '../../../kit/async/slices.ts';
 import { messageOf } from '../../../kit/error-text.ts';
-import { type Check, type Finding, findingMaker } from '../../checks/check.ts';
-import type { Facts } from '../../checks/facts.ts';
-import { checks } from '../../checks/registry.ts';
+import { type Finding, findingTable } from '../../../kit/findings.ts';
+import type { Facts } from '../../findings/facts.ts';
+import { checks } from '../../findings/registry.ts';
+import type { Check } from '../../findings/subject.ts';
 import type { OperationRequest } from '../../resources/operation.ts';
 import {
   type FoundProblem,
@@ -155,12 +156,20 @@ export class Problems implements ProblemsPort {
   }
 }
 
+const STOPPED = {
+  check_stopped: {
+    level: 'problem',
+    text: ({ error }: { readonly error: unknown }) =>
+      `this check stopped at something that it could not read: ${messageOf(error)}`,
+    advice: 'look for a record that the API did not write, and replace it',
+  },
+} as const;
+
 /** A record that a check cannot read must not hide the findings of the others. */
 function* contained(check: Check, facts: Facts): Generator<Finding | null> {
   try {
     yield* check.run(facts);
   } catch (error) {
-    const message = `this check stopped at something that it could not read: ${messageOf(error)}`;
-    yield findingMaker(check.name).problem(message, 'look for a record that the API did not write, and replace it');
+    yield findingTable(check.name, STOPPED).found('check_stopped', { error });
   }
 }

@@ -21,7 +21,7 @@ import {
   type LoginTrouble,
   type PeerStatus,
   type UnpreparedModule,
-} from '../../checks/facts.ts';
+} from '../../findings/facts.ts';
 import { PASSKEY_KIND, passkeyOf, USER_ACCOUNT_KIND } from '../../identity/people-records.ts';
 import type { ListedNode, OnlinePort, SharedPorts } from '../../resources/ports.ts';
 

@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import { rfc3339 } from '../../../kit/clock.ts';
 import type { Store, StoredRecord } from '../../../store/store.ts';
-import { ALERT_KIND, alertDoc, alertForm, alertPut } from '../../alerts/alert-watch.ts';
+import { ALERT_KIND, alertDoc, alertForm, alertPut } from '../../findings/alert-watch.ts';
 import { notOnline } from '../errors.ts';
 import { liveReads } from '../live-operations.ts';
 import type { Operation, OperationResult } from '../operation.ts';

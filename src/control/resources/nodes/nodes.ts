@@ -73,7 +73,7 @@ export const nodes: LiveResource<NodePorts> = {
         peer_address: node.peerAddress,
         agents: node.agents,
         tunnels: node.tunnels,
-        problems: node.problems,
+        problems: node.problems.map(({ message }) => message),
       })),
     notFound: (id) => notOnline('node', PATH, id),
   }),

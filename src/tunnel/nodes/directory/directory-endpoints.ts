@@ -1,6 +1,8 @@
+import type { ReportedFinding } from '../../../kit/findings.ts';
 import { reportBug } from '../../../kit/guarded-listeners.ts';
 import type { EndpointPublisher, NewEndpoint, Publication } from '../../../proxy/edge/tunnels/endpoints.ts';
 import type { Membership } from '../membership/membership.ts';
+import { nodeFindings } from '../node.ts';
 import type { AnnouncedEndpoint } from './announced.ts';
 import { type DirectoryTunnel, nameKeyOf } from './directory-tunnel.ts';
 import { type DirectoryListener, SlicedTasks } from './tunnel-directory.ts';
@@ -170,7 +172,8 @@ export class DirectoryEndpoints implements DirectoryListener {
 
   #failed(entry: Entry, { code, message }: Extract<Publication, { ok: false }>): void {
     if (entry.endpoint.proto === 'tcp') {
-      this.#problem(entry, `port ${entry.endpoint.port} of a tcp tunnel cannot be opened here: ${message}`);
+      const { port } = entry.endpoint;
+      this.#problem(entry, nodeFindings.found('tcp_port_refused', { port, why: message }));
     } else if (entry.refusals === 0) {
       this.#options.log.warn(
         { endpoint: entry.endpoint.id, host: entry.endpoint.host, code, why: message },
@@ -200,7 +203,7 @@ export class DirectoryEndpoints implements DirectoryListener {
     this.#retryTimer = this.#refused.size === 0 ? null : setTimeout(() => this.#retry(), retryMs).unref();
   }
 
-  #problem(entry: Entry, text: string | null): void {
-    if (entry.endpoint.proto === 'tcp') this.#options.membership.setProblem(entry.key, text);
+  #problem(entry: Entry, problem: ReportedFinding | null): void {
+    if (entry.endpoint.proto === 'tcp') this.#options.membership.setProblem(entry.key, problem);
   }
 }

@@ -6,6 +6,7 @@ import type { PeerAuthority } from '../../../proxy/pki/peer-authority.ts';
 import type { ChannelRequestHandler } from '../channel/incoming-channel.ts';
 import type { Membership } from '../membership/membership.ts';
 import type { NodeRow } from '../node.ts';
+import { nodeFindings } from '../node.ts';
 import { callPeer, RelayedCalls } from './call-peer.ts';
 import { LinkFeeds, type OpenFeed, ServedFeeds } from './feeds.ts';
 import type { Served } from './incoming-link.ts';
@@ -233,7 +234,8 @@ export class NodeLinks implements PeerLinks {
       log.warn({ peer: name, peer_id: id, address: peerAddress, why }, 'cannot link to a node');
     }
     const isProblem = failingMs >= PROBLEM_AFTER_MS && status !== 'lost';
-    membership.setProblem(`peer ${id}`, isProblem ? `node ${name} cannot be reached at ${peerAddress}: ${why}` : null);
+    const problem = nodeFindings.found('node_unreachable', { name, peerAddress, why }, { id });
+    membership.setProblem(`peer ${id}`, isProblem ? problem : null);
   }
 
   #reachable(id: string): void {

@@ -1,6 +1,7 @@
-import type { JsonObject, JsonValue } from '../../../kit/json.ts';
+import type { ReportedFinding } from '../../../kit/findings.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../../kit/json.ts';
 import type { Heartbeat, StoredNode } from '../../../store/node-store.ts';
-import type { NodeFacts, NodeRow } from '../node.ts';
+import { GENERAL_ADVICE, type NodeFacts, type NodeRow } from '../node.ts';
 
 export interface NodeCounts {
   readonly agents: number;
@@ -8,7 +9,7 @@ export interface NodeCounts {
 }
 
 /** The document in a node's row, beside the lease. */
-export function documentOf(facts: NodeFacts, counts: NodeCounts, problems: readonly string[]): JsonObject {
+export function documentOf(facts: NodeFacts, counts: NodeCounts, problems: readonly ReportedFinding[]): JsonObject {
   return {
     v: 1,
     name: facts.name,
@@ -19,7 +20,10 @@ export function documentOf(facts: NodeFacts, counts: NodeCounts, problems: reado
     tunnel_address: facts.tunnelAddress,
     agents: counts.agents,
     tunnels: counts.tunnels,
-    problems,
+    problems: problems.map(({ code, message, advice = null, about }) => ({
+      ...{ code, message, advice },
+      about: about?.id ?? null,
+    })),
   };
 }
 
@@ -39,8 +43,17 @@ function rowOf({ id, status, startedAtMs, lastSeenAtMs, leaseEndsAtMs, doc }: St
     leaseEndsAtMs,
     agents: countOf(doc['agents']),
     tunnels: countOf(doc['tunnels']),
-    problems: textsOf(doc['problems']),
+    problems: problemsOf(doc['problems']),
   };
+}
+
+function problemsOf(value: JsonValue | undefined): readonly ReportedFinding[] {
+  const all = Array.isArray(value) ? value.filter(isJsonObject) : [];
+  return all.flatMap((each) => {
+    const [code, message, advice, id] = ['code', 'message', 'advice', 'about'].map((name) => textOf(each[name]));
+    if (message === undefined || message === null) return [];
+    return [{ code: code ?? null, message, advice: advice ?? GENERAL_ADVICE, ...(id != null && { about: { id } }) }];
+  });
 }
 
 function textOf(value: JsonValue | undefined): string | null {

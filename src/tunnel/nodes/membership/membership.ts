@@ -1,5 +1,6 @@
 import type { Clock } from '../../../kit/clock.ts';
-import type { NodeFacts, NodeRow, NodeStatus } from '../node.ts';
+import type { ReportedFinding } from '../../../kit/findings.ts';
+import { type NodeFacts, type NodeRow, type NodeStatus, nodeFindings } from '../node.ts';
 import type { NodeCounts } from './known-nodes.ts';
 
 /**
@@ -29,8 +30,8 @@ export interface Membership {
   onLapse(listener: LapseListener): () => void;
   /** Other nodes see the status with the next heartbeat, which follows at once. */
   setStatus(status: Exclude<NodeStatus, 'lost'>): Promise<void>;
-  /** Adds or clears a line of `problems`. */
-  setProblem(key: string, text: string | null): void;
+  /** Adds, replaces or clears one of `problems`. */
+  setProblem(key: string, problem: ReportedFinding | null): void;
 }
 
 /** `isDoubtful`: other nodes may have taken over names and sessions of this node. */
@@ -51,7 +52,7 @@ export function localMembership(facts: NodeFacts, clock: Clock, counts: () => No
     status,
     lastSeenAtMs: clock.nowMs(),
     leaseEndsAtMs: Number.MAX_SAFE_INTEGER,
-    problems: problems.lines,
+    problems: problems.shown,
   });
   return {
     self: facts,
@@ -69,37 +70,48 @@ export function localMembership(facts: NodeFacts, clock: Clock, counts: () => No
       status = next;
       for (const listener of listeners) listener();
     },
-    setProblem: (key, text) => void problems.set(key, text),
+    setProblem: (key, problem) => void problems.set(key, problem),
   };
 }
 
-/** Problems shown to other nodes: every heartbeat carries these lines. */
+/** Problems shown to other nodes: every heartbeat carries them. */
 const MAX_SHOWN = 20;
 const MAX_KEPT = 1_000;
 const MAX_TEXT = 300;
 /** Start of the keys of problems with ports. Each tunnel may have one. */
 const PORT = 'port ';
 
-/** Lines about problems of a node. Their number and length are bounded, and problems with ports come last. */
+/** Problems of a node. Their number and length are bounded, and problems with ports come last. */
 export class NodeProblems {
-  readonly #lines = new Map<string, string>();
+  readonly #problems = new Map<string, ReportedFinding>();
 
   /** Whether anything changed. */
-  set(key: string, text: string | null): boolean {
-    if (text === null) return this.#lines.delete(key);
-    const line = text.slice(0, MAX_TEXT);
-    if (this.#lines.get(key) === line) return false;
-    if (!this.#lines.has(key) && this.#lines.size >= MAX_KEPT) return false;
-    this.#lines.set(key, line);
+  set(key: string, problem: ReportedFinding | null): boolean {
+    if (problem === null) return this.#problems.delete(key);
+    const known = this.#problems.get(key);
+    const bounded = boundedProblem(problem);
+    if (known !== undefined && JSON.stringify(known) === JSON.stringify(bounded)) return false;
+    if (known === undefined && this.#problems.size >= MAX_KEPT) return false;
+    this.#problems.set(key, bounded);
     return true;
   }
 
-  get lines(): readonly string[] {
-    const keys = [...this.#lines.keys()];
-    const sorted = [...keys.filter((key) => !key.startsWith(PORT)), ...keys.filter((key) => key.startsWith(PORT))];
-    const lines = sorted.map((key) => this.#lines.get(key) ?? '');
-    if (lines.length <= MAX_SHOWN) return lines;
-    const shown = lines.slice(0, MAX_SHOWN - 1);
-    return [...shown, `and ${lines.length - shown.length} more problems`];
+  get shown(): readonly ReportedFinding[] {
+    const entries = [...this.#problems];
+    const isPort = ([key]: readonly [string, ReportedFinding]): boolean => key.startsWith(PORT);
+    const sorted = [...entries.filter((entry) => !isPort(entry)), ...entries.filter(isPort)];
+    const problems = sorted.map(([, problem]) => problem);
+    if (problems.length <= MAX_SHOWN) return problems;
+    const shown = problems.slice(0, MAX_SHOWN - 1);
+    const rest = nodeFindings.found('problems_not_shown', { count: problems.length - shown.length });
+    return [...shown, boundedProblem(rest)];
   }
+}
+
+function boundedProblem({ code, message, advice, about }: ReportedFinding): ReportedFinding {
+  return {
+    ...{ code, message: message.slice(0, MAX_TEXT) },
+    ...(advice !== undefined && { advice }),
+    ...(about !== undefined && { about }),
+  };
 }

@@ -1,8 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { within } from '../../../kit/async/waiting.ts';
 import { PosternError } from '../../../kit/errors.ts';
+import type { ReportedFinding } from '../../../kit/findings.ts';
 import type { FeedPosition, Heartbeat, NodeStore } from '../../../store/node-store.ts';
 import type { NodeFacts, NodeRow, NodeStatus } from '../node.ts';
+import { nodeFindings } from '../node.ts';
 import { type AgreedFacts, Agreement } from './agreement.ts';
 import { documentOf, KnownNodes, type NodeCounts } from './known-nodes.ts';
 import { type LapseListener, type Membership, NODE_LEASE_MS, NODE_RENEW_MS, NodeProblems } from './membership.ts';
@@ -167,8 +169,8 @@ export class NodeMembership implements Membership {
     this.#changed();
   }
 
-  setProblem(key: string, text: string | null): void {
-    this.#problems.set(key, text);
+  setProblem(key: string, problem: ReportedFinding | null): void {
+    this.#problems.set(key, problem);
   }
 
   /** Other nodes dial this node at `peerAddress` from now on. Links that are up stay. */
@@ -262,7 +264,7 @@ export class NodeMembership implements Membership {
   #heartbeat(): Promise<Heartbeat> {
     const { store, facts, counts } = this.#options;
     const { id, startedAtMs } = facts;
-    const doc = documentOf(this.#self, counts(), this.#problems.lines);
+    const doc = documentOf(this.#self, counts(), this.#problems.shown);
     const beat = store.heartbeat({ id, status: this.#status, startedAtMs, doc }, NODE_LEASE_MS);
     return within(beat, HEARTBEAT_MS, 'the heartbeat of this node');
   }
@@ -312,7 +314,7 @@ export class NodeMembership implements Membership {
       // The next heartbeat tries again.
       log.error({ err }, 'failed to compare what this node owned with the store');
       if (err instanceof PosternError && err.code === 'ERR_POSTERN_NODE_DIFFERS')
-        this.setProblem('agreement', err.message);
+        this.setProblem('agreement', nodeFindings.found('node_differs', err));
     } finally {
       this.#isComparing = false;
     }
@@ -326,7 +328,7 @@ export class NodeMembership implements Membership {
       status: this.#status,
       lastSeenAtMs: known?.lastSeenAtMs ?? this.nowMs(),
       leaseEndsAtMs: known?.leaseEndsAtMs ?? 0,
-      problems: this.#problems.lines,
+      problems: this.#problems.shown,
     };
   }
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
+import type { ReportedFinding } from '../../../kit/findings.ts';
 import { SharedTime, watchClockSkew } from './shared-time.ts';
 
 suite("the database's time on a node", () => {
@@ -73,8 +74,8 @@ test("reports a clock that differs from the database's by more than five seconds
   let problem: string | null = null;
   const membership = {
     nowMs: () => 1_000_000,
-    setProblem: (_key: string, text: string | null) => {
-      problem = text;
+    setProblem: (_key: string, found: ReportedFinding | null) => {
+      problem = found?.message ?? null;
     },
   };
   const watch = watchClockSkew(membership, { nowMs: () => nowMs });

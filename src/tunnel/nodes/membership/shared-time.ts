@@ -1,4 +1,5 @@
 import type { Clock } from '../../../kit/clock.ts';
+import { nodeFindings } from '../node.ts';
 import type { Membership } from './membership.ts';
 
 /** In this time, two clocks drift apart by less than two milliseconds. */
@@ -54,7 +55,6 @@ export function watchClockSkew(membership: Compared, clock: Clock): { stop(): vo
 
 function compareClocks(membership: Compared, clock: Clock): void {
   const skewMs = clock.nowMs() - membership.nowMs();
-  const seconds = Math.round(Math.abs(skewMs) / 1_000);
-  const text = `the clock of this node is ${seconds} seconds ${skewMs > 0 ? 'ahead of' : 'behind'} the database's`;
-  membership.setProblem('clock', Math.abs(skewMs) > MAX_SKEW_MS ? text : null);
+  const isWrong = Math.abs(skewMs) > MAX_SKEW_MS;
+  membership.setProblem('clock', isWrong ? nodeFindings.found('clock_differs', { skewMs }) : null);
 }

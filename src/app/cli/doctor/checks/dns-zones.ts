@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Finding, findingsOf } from '../../../../control/checks/check.ts';
+import { type Finding, findingTable } from '../../../../kit/findings.ts';
 import { DnsFailure, type DnsZone } from '../../../../proxy/dns/dns-provider.ts';
 import { openZone, providerOf } from '../../../../proxy/dns/dns-zones.ts';
 import { createProviderFetch } from '../../../../proxy/dns/provider-api.ts';
@@ -15,6 +15,27 @@ export interface DnsZonesOptions {
   readonly lookup?: DnsLookup;
 }
 
+interface Failed {
+  /** The zone and its provider. */
+  readonly name: string;
+  readonly reason: string;
+}
+
+const { found, ok } = findingTable('acme_dns', {
+  dns_zone_failing: {
+    level: 'problem',
+    text: ({ name, reason }: Failed) => `${name}: ${reason}`,
+    advice:
+      'correct acme_dns, and run this command as the user of the server and with its environment, so that it can read the secrets',
+  },
+  name_servers_silent: {
+    level: 'warning',
+    text: ({ name, reason }: Failed) => `${name}: ${reason}`,
+    advice:
+      'orders wait until all name servers show a record: allow outgoing DNS (port 53), or set acme_dns_timeout to 0',
+  },
+});
+
 /** Tries the credentials of each zone of acme_dns with a harmless read, and asks its name servers. */
 export async function checkDnsZones(
   { config, isLocal }: Pick<Installation, 'config' | 'isLocal'>,
@@ -27,28 +48,21 @@ export async function checkDnsZones(
   const { addressesOf } = lookup;
   const ports = { fetch, wait, nowMs: () => Date.now(), addressesOf, env, hookTimeoutMs };
   const findings = await mapConcurrently(config.acme_dns, async (zone) => {
-    const found = findingsOf('acme_dns');
+    const list: Finding[] = [];
     const name = `${zone.zone} (${zone.provider})`;
     const signal = AbortSignal.timeout(TIMEOUT_MS);
     try {
       const records = await openZone(zone, ports);
-      found.ok(`${name}: ${await records.check(signal)}`);
+      list.push(ok(`${name}: ${await records.check(signal)}`));
     } catch (error) {
-      found.problem(
-        `${name}: ${reasonOf(error, signal)}`,
-        'correct acme_dns, and run this command as the user of the server and with its environment, so that it can read the secrets',
-      );
+      list.push(found('dns_zone_failing', { name, reason: reasonOf(error, signal) }));
     }
     if (!providerOf(zone).isHook && config.acme_dns_timeout > 0) {
-      const silent = await silentServers(zone, lookup, signal);
-      if (silent === null) found.ok(`${name}: all name servers of the zone answer`);
-      else
-        found.warning(
-          `${name}: ${silent}`,
-          'orders wait until all name servers show a record: allow outgoing DNS (port 53), or set acme_dns_timeout to 0',
-        );
+      const reason = await silentServers(zone, lookup, signal);
+      if (reason === null) list.push(ok(`${name}: all name servers of the zone answer`));
+      else list.push(found('name_servers_silent', { name, reason }));
     }
-    return found.list;
+    return list;
   });
   return findings.flat();
 }

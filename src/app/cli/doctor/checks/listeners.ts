@@ -1,5 +1,5 @@
 import { readdir, readFile, readlink } from 'node:fs/promises';
-import { type Finding, findingsOf } from '../../../../control/checks/check.ts';
+import { type Finding, findingTable } from '../../../../kit/findings.ts';
 import type { ListenAddress } from '../../../../kit/net/listen-address.ts';
 import { type Config, variableOf } from '../../../settings/schema.ts';
 import { addressText, dialled, dialProblem, listenProblem } from '../dial.ts';
@@ -12,56 +12,84 @@ interface Place {
   readonly address: ListenAddress;
 }
 
+const ofListeners = findingTable('listeners', {
+  listeners_elsewhere: {
+    level: 'hint',
+    text: 'the edge listens on the machine of the server: run this command there to check its addresses',
+  },
+  listener_port_unknown: {
+    level: 'hint',
+    text: ({ setting }: Place) => `${setting} has port 0: the "ready" line in the server's log names the actual port`,
+  },
+  listener_unreachable: {
+    level: 'problem',
+    text: ({ setting, address, problem }: Place & { readonly problem: string }) =>
+      `cannot connect to ${addressText(address)} (${setting}): ${problem}`,
+    advice: ({ setting }: Place) =>
+      `run this command with the server's settings, such as ${variableOf(setting)}, or check the server's log`,
+  },
+});
+
 /** Whether all configured listeners accept connections. */
 export async function checkListeners({ config, isLocal }: Installation): Promise<readonly Finding[]> {
-  const found = findingsOf('listeners');
-  if (!isLocal) {
-    found.hint('the edge listens on the machine of the server: run this command there to check its addresses');
-    return found.list;
-  }
-  for (const { setting, address } of placesOf(config).filter((place) => place.setting !== 'api_listen')) {
-    if (address.port === 0) {
-      found.hint(`${setting} has port 0: the "ready" line in the server's log names the actual port`);
-      continue;
-    }
-    const problem = await dialProblem(dialled(address));
-    if (problem === null) found.ok(`${setting} ${addressText(address)} is open`);
+  const { found, ok } = ofListeners;
+  if (!isLocal) return [found('listeners_elsewhere', null)];
+  const findings: Finding[] = [];
+  for (const place of placesOf(config).filter(({ setting }) => setting !== 'api_listen')) {
+    const { setting, address } = place;
+    if (address.port === 0) findings.push(found('listener_port_unknown', place));
     else {
-      found.problem(
-        `cannot connect to ${addressText(address)} (${setting}): ${problem}`,
-        `run this command with the server's settings, such as ${variableOf(setting)}, or check the server's log`,
+      const problem = await dialProblem(dialled(address));
+      const isOpen = problem === null;
+      findings.push(
+        isOpen
+          ? ok(`${setting} ${addressText(address)} is open`)
+          : found('listener_unreachable', { ...place, problem }),
       );
     }
   }
-  return found.list;
+  return findings;
 }
+
+function addressAdvice({ setting }: Place): string {
+  return `set another address with ${setting} (${variableOf(setting)})`;
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  EACCES: 'permission denied',
+  EADDRNOTAVAIL: 'not an address of this machine',
+};
+
+const ofPorts = findingTable('ports', {
+  port_in_use: {
+    level: 'problem',
+    text: ({ address, program }: Place & { readonly program: string }) =>
+      `${program} already listens on ${addressText(address)}`,
+    advice: (place: Place) => `stop it, or ${addressAdvice(place)}`,
+  },
+  port_refused: {
+    level: 'problem',
+    text: ({ address, problem }: Place & { readonly problem: string }) =>
+      `cannot listen on ${addressText(address)}: ${REASONS[problem] ?? problem}`,
+    advice: addressAdvice,
+  },
+});
 
 /** Whether a stopped server could open its ports. */
 export async function checkPorts({ config, isLocal }: Installation): Promise<readonly Finding[]> {
-  const found = findingsOf('ports');
-  if (!isLocal) return found.list;
-  for (const { setting, address } of placesOf(config).filter((place) => place.address.port !== 0)) {
+  const { found, ok } = ofPorts;
+  const findings: Finding[] = [];
+  if (!isLocal) return findings;
+  for (const place of placesOf(config).filter(({ address }) => address.port !== 0)) {
+    const { setting, address } = place;
     const problem = await listenProblem(address);
-    if (problem === null) found.ok(`${setting} ${addressText(address)} is free`);
+    if (problem === null) findings.push(ok(`${setting} ${addressText(address)} is free`));
     else if (problem === 'EADDRINUSE') {
-      found.problem(
-        `${(await whoListens(address.port)) ?? 'another program'} already listens on ${addressText(address)}`,
-        `stop it, or set another address with ${setting} (${variableOf(setting)})`,
-      );
-    } else {
-      const why =
-        problem === 'EACCES'
-          ? 'permission denied'
-          : problem === 'EADDRNOTAVAIL'
-            ? 'not an address of this machine'
-            : problem;
-      found.problem(
-        `cannot listen on ${addressText(address)}: ${why}`,
-        `set another address with ${setting} (${variableOf(setting)})`,
-      );
-    }
+      const program = (await whoListens(address.port)) ?? 'another program';
+      findings.push(found('port_in_use', { ...place, program }));
+    } else findings.push(found('port_refused', { ...place, problem }));
   }
-  return found.list;
+  return findings;
 }
 
 function placesOf(config: Config): readonly Place[] {
