@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { constants, type ServerHttp2Stream } from 'node:http2';
+import { Readable } from 'node:stream';
 import { after, suite, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { resetStream } from '../../src/kit/http2/stream-end.ts';
-import type { Upstream } from '../../src/proxy/upstream/upstream.ts';
+import type { RequestBody, Upstream } from '../../src/proxy/upstream/upstream.ts';
 import { Answer, ask, assertNothingLeft, upstreamTo } from './ask.ts';
 import { backendCertificate, http2Server } from './tls-servers.ts';
 
@@ -87,6 +88,39 @@ test('a reader that pauses gets what arrived before a reset without an error, an
     assert.equal(answer.bytes, BODY.length);
     assert.equal(answer.failure?.phase, 'body');
   });
+});
+
+test('an upload whose upstream reads no more goes on, for a client that reads the response only after it', async () => {
+  await using server = await http2Server();
+  let respond = (): void => {};
+  server.server.on('stream', (stream) => {
+    stream.on('error', () => {});
+    stream.pause();
+    respond = () => {
+      (stream as ServerHttp2Stream).respond({ ':status': 413 });
+      stream.end(BODY);
+      stream.close(constants.NGHTTP2_NO_ERROR);
+    };
+  });
+  const { certificatePem } = await backendCertificate();
+  await using given = upstreamTo(server.port, { tls: { servername: 'backend.test', ca: certificatePem } });
+  const pieces = Array.from({ length: 40 }, () => BODY);
+  const bytes = pieces.length * BODY.length;
+  let sent = 0;
+  const { answer, goOn } = slow();
+  const body: RequestBody = {
+    ...{ framing: 'length', bytes, source: Readable.from(pieces), expectsContinue: false },
+    onBytes: (count) => {
+      sent += count;
+      if (sent === bytes) setImmediate(goOn);
+    },
+  };
+  const over = ask(given.upstream, { method: 'POST', body }, answer);
+  for (let before = -1; sent === 0 || sent !== before; await sleep(100)) before = sent;
+  assert.ok(sent < bytes, 'the upload waits');
+  respond();
+  await over;
+  assert.deepEqual([answer.failure, answer.head?.status, answer.bytes], [null, 413, BODY.length]);
 });
 
 test('a reader that pauses gets a reset with an error at once', async () => {

@@ -60,13 +60,14 @@ export class Http2Carrier implements Carrier, StreamTaker {
     takeStream(stream, this);
   }
 
+  /** The rest of a body that the peer no longer reads is dropped: the client may read the response only after it. */
   write(chunk: Buffer): boolean {
-    return this.#stream.write(chunk);
+    return this.#stream.writable ? this.#stream.write(chunk) : true;
   }
 
   end(trailers: HeaderList): void {
     this.#requestTrailers = trailers;
-    this.#stream.end();
+    if (this.#stream.writable) this.#stream.end();
   }
 
   resume(): void {
@@ -204,8 +205,9 @@ export class Http2Carrier implements Carrier, StreamTaker {
   #onClose(): void {
     const { rstCode, errored } = this.#stream;
     if (RUNTIME_RESETS.has(rstCode)) this.#link.countReset?.();
-    if (this.#isWhole && this.#hasHead) return;
-    if (this.#isPaused && rstCode === NGHTTP2_NO_ERROR && errored === null) this.#isCut = true;
+    const isWhole = this.#isWhole && this.#hasHead;
+    if (!isWhole && this.#isPaused && rstCode === NGHTTP2_NO_ERROR && errored === null) this.#isCut = true;
+    if (isWhole || this.#isCut) this.#carried?.onDrain();
     else this.#carried?.onClose(rstCode, errored);
   }
 
