@@ -58,7 +58,7 @@ interface HopParts {
 /**
  * A connection or WebSocket of another node's client, copied to an agent's connection and back: heads, data with
  * back-pressure, ends and resets with their codes. A hop changes nothing, and has no deadlines: the node with the
- * client has them. A hop is over when both streams are closed. Plain requests are on the channel (`ChannelHop`).
+ * client has them. A hop is over when both streams are closed. Plain requests are on the channel (`RequestHop`).
  */
 export class Hop implements StreamTaker {
   readonly #peer: ServerHttp2Stream;

@@ -8,10 +8,9 @@ import { HOP_TRACE_HEADER, type HopTracing } from '../../../proxy/tracing/reques
 import { TUNNEL_HEADER } from '../../protocol/protocol.ts';
 import type { ChannelRequestHandler } from '../channel/incoming-channel.ts';
 import type { PeerStreamHandler } from '../links/peer-links.ts';
-import { ChannelHop } from './channel-hop.ts';
 import { Hop } from './hop.ts';
 import { lastValue, visitorOf } from './hop-headers.ts';
-import { RelayedHop } from './relayed-hop.ts';
+import { RequestHop } from './request-hop.ts';
 
 interface HopSources {
   readonly tracing?: HopTracing | null;
@@ -65,9 +64,7 @@ export function receiveChannelHops(local: OnlineTunnels, tracing: HopTracing | n
     if (tunnel === undefined || link === null) return tunnel?.shortage?.(visitor) ?? null;
     const traced = lastValue(raw, HOP_TRACE_HEADER);
     const trace = traced === undefined ? null : (tracing?.begin(traced, tunnel.id) ?? null);
-    // A worker of this node has the agent's connection.
-    if (link.relay === 'holder') return new RelayedHop(place, { tunnel, request, visitor, forNode: { trace } });
-    return new ChannelHop(place, { tunnel, link, trace, request, visitor });
+    return new RequestHop(place, { tunnel, link, request, visitor, forNode: { trace } });
   };
 }
 
@@ -76,7 +73,8 @@ export function receiveWorkersRequests(tunnels: OnlineTunnels): ChannelRequestHa
   return (request, place) => {
     const tunnel = tunnelOf(tunnels, request.raw);
     const visitor = lastValue(request.raw, VISITOR_HEADER);
-    return tunnel === undefined ? null : new RelayedHop(place, { tunnel, request, visitor });
+    if (tunnel === undefined) return null;
+    return new RequestHop(place, { tunnel, link: tunnel.link(undefined, visitor), request, visitor });
   };
 }
 

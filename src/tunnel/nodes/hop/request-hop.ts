@@ -25,24 +25,27 @@ import { type ChannelPlace, ChannelStream } from '../channel/channel-stream.ts';
 import type { ReceivedRequest } from '../channel/incoming-channel.ts';
 import { AnnouncedLength, rawFor } from './hop-headers.ts';
 
-const { NGHTTP2_CANCEL, NGHTTP2_ENHANCE_YOUR_CALM, NGHTTP2_INTERNAL_ERROR } = constants;
+const { NGHTTP2_ENHANCE_YOUR_CALM, NGHTTP2_INTERNAL_ERROR } = constants;
 const { NGHTTP2_PROTOCOL_ERROR, NGHTTP2_REFUSED_STREAM } = constants;
 
-export interface RelayedHopParts {
+export interface RequestHopParts {
   readonly tunnel: OnlineTunnel;
+  /** The first way to the agent. Null: there is none. */
+  readonly link: AgentLink | null;
   readonly request: ReceivedRequest;
   readonly visitor: string | undefined;
-  /** The request is another node's, for an agent that is connected to a worker. Absent: it is a worker's. */
+  /** The request is another node's. Absent: it is a worker's. */
   readonly forNode?: { readonly trace: HopTrace | null };
 }
 
 /**
- * A request of a worker, copied from its channel to that of another worker or node with a connection of the agent, and
- * back; or a request of another node, copied to a worker. It changes nothing, and has no deadlines: the thread with the
- * client has them. For a worker it tries further ways to the agent when one refuses or loses the request, like
- * `TunnelExchange`. For a node it tries further ones only when one refuses it: that node repeats what was lost.
+ * A request of another node or of a worker, copied from its channel to a connection of the agent, or to the channel of
+ * the worker or node that has one, and back. A hop changes nothing, and has no deadlines: the thread with the client has
+ * them. For a worker it tries further ways to the agent when one refuses or loses the request, like `TunnelExchange`. A
+ * node does that itself: for it, the hop tries further workers only, and only after a refusal. A hop is over when both
+ * messages are complete, or one side resets.
  */
-export class RelayedHop extends ChannelStream implements Carried {
+export class RequestHop extends ChannelStream implements Carried {
   readonly #tunnel: OnlineTunnel;
   readonly #request: ReceivedRequest;
   readonly #visitor: string | undefined;
@@ -50,7 +53,7 @@ export class RelayedHop extends ChannelStream implements Carried {
   readonly #length: AnnouncedLength | null;
   /** Null: nothing is recorded, or the trace has ended. */
   #trace: HopTrace | null;
-  #link: AgentLink | null = null;
+  #link: AgentLink | null;
   /** Why one of the ways did not take it. */
   #shortage: Shortage | null = null;
   /** Null until the first way fails. */
@@ -63,12 +66,14 @@ export class RelayedHop extends ChannelStream implements Carried {
   /** A part of the response has come. */
   #hasBytes = false;
   #isHeadAll = false;
+  #isResponseWhole = false;
   #isEndSent = false;
   #informational = 0;
 
-  constructor(place: ChannelPlace, { tunnel, request, visitor, forNode }: RelayedHopParts) {
+  constructor(place: ChannelPlace, { tunnel, link, request, visitor, forNode }: RequestHopParts) {
     super(place, INITIAL_CREDIT_BYTES, 0);
     this.#tunnel = tunnel;
+    this.#link = link;
     this.#request = request;
     this.#visitor = visitor;
     this.#isRequestWhole = !request.hasBody;
@@ -78,7 +83,7 @@ export class RelayedHop extends ChannelStream implements Carried {
   }
 
   start(): void {
-    if (!this.#send(this.#tunnel.link(undefined, this.#visitor))) this.#resetUnsent(NGHTTP2_REFUSED_STREAM);
+    if (!this.#send(this.#link)) this.#resetUnsent(NGHTTP2_REFUSED_STREAM);
   }
 
   /** No way is left. That a way lacks places is more than that another one is gone. */
@@ -127,6 +132,11 @@ export class RelayedHop extends ChannelStream implements Carried {
     return new Http2Carrier(link.request(neverIndexed(forNext), options, visitor), link, this);
   }
 
+  /** The node with the client finds further ways to an agent that is connected to this thread. */
+  #isLastFor({ relay }: AgentLink): boolean {
+    return this.#isForNode && relay === undefined;
+  }
+
   /** As `TunnelExchange` decides it. */
   #sendAgain(link: AgentLink, wasRefused: boolean): boolean {
     const { raw, hasBody, isRepeat } = this.#request;
@@ -138,10 +148,10 @@ export class RelayedHop extends ChannelStream implements Carried {
     return this.#send(this.#ways.next(this.#tunnel, this.#visitor));
   }
 
-  // From the worker.
+  // From the thread with the client.
 
   onHead(): void {
-    throw new ChannelViolation('a response from the thread with the client');
+    throw new ChannelViolation('a response from the node with the client');
   }
 
   onChunk(chunk: Buffer): boolean {
@@ -149,7 +159,6 @@ export class RelayedHop extends ChannelStream implements Carried {
     if (this.#isRequestWhole) throw new ChannelViolation('data after the end of a request');
     this.#length?.passed(chunk.length);
     this.#isBodyTaken = true;
-    // The other end needs no more of it.
     return this.#carrier?.write(chunk) ?? true;
   }
 
@@ -159,6 +168,7 @@ export class RelayedHop extends ChannelStream implements Carried {
     this.#isRequestWhole = true;
     this.#isBodyTaken = true;
     this.#carrier?.end(listOf(text));
+    if (this.#isResponseWhole) this.#letGo(false);
     this.#leaveIfOver();
   }
 
@@ -189,7 +199,7 @@ export class RelayedHop extends ChannelStream implements Carried {
     this.#leaveIfOver();
   }
 
-  // From the agent or the other node.
+  // From the agent, or from the thread that has its connection.
 
   onInformational(status: number, raw: HeaderList): void {
     this.#hasBytes = true;
@@ -202,7 +212,7 @@ export class RelayedHop extends ChannelStream implements Carried {
     this.grant(0);
   }
 
-  /** The worker checks the length, which only tells an agent's stream whether trailers may follow. */
+  /** The thread with the client checks the length, which only tells an agent's stream whether trailers may follow. */
   onResponse(status: number, raw: HeaderList, isEnded: boolean): number | null {
     this.#hasBytes = true;
     this.#isHeadAll = isEnded;
@@ -217,11 +227,15 @@ export class RelayedHop extends ChannelStream implements Carried {
   }
 
   onEnd(trailers: HeaderList): void {
-    // The rest of the request is dropped.
-    this.#letGo(!this.#isRequestWhole);
-    if (!this.#isRequestWhole) this.grant(0);
-    if (this.#isHeadAll) this.onEndSent();
-    else this.#sendEndWith(trailers);
+    // The service gets the rest of the request, too.
+    this.#isResponseWhole = true;
+    if (this.#isRequestWhole) this.#letGo(false);
+    if (this.#isHeadAll) {
+      this.onEndSent();
+      return;
+    }
+    const text = this.#textOf(trailers);
+    if (text !== null) this.sendEnd(text);
   }
 
   onDrain(): void {
@@ -235,12 +249,16 @@ export class RelayedHop extends ChannelStream implements Carried {
   onClose(code: number): void {
     const link = this.#link;
     this.#letGo(false);
-    const shortage = link?.relay === undefined ? null : shortageOfCode(code);
+    if (link === null || this.#isLastFor(link)) {
+      this.#resetOwn(code);
+      return;
+    }
+    const shortage = link.relay === undefined ? null : shortageOfCode(code);
     this.#shortage = shortage ?? this.#shortage;
     const wasRefused = code === NGHTTP2_REFUSED_STREAM || shortage !== null;
-    if (link !== null && this.#sendAgain(link, wasRefused)) return;
+    if (this.#sendAgain(link, wasRefused)) return;
     if (wasRefused) this.#resetUnsent(code);
-    else this.#resetOwn(code === 0 ? NGHTTP2_CANCEL : code);
+    else this.#resetOwn(code);
   }
 
   contain(error: unknown): void {
@@ -249,19 +267,18 @@ export class RelayedHop extends ChannelStream implements Carried {
   }
 
   #sendHead(type: number, number: number, raw: HeaderList): void {
-    this.#attempt(() => this.head(type, number, textOf(raw)));
+    const text = this.#textOf(raw);
+    if (text !== null) this.head(type, number, text);
   }
 
-  #sendEndWith(trailers: HeaderList): void {
-    this.#attempt(() => this.sendEnd(textOf(trailers)));
-  }
-
-  #attempt(send: () => void): void {
+  /** Null: the list cannot be sent, and the exchange is over. */
+  #textOf(raw: HeaderList): string | null {
     try {
-      send();
+      return textOf(raw);
     } catch (error) {
       if (!(error instanceof UnsendableList)) throw error;
       this.#breakOff(NGHTTP2_PROTOCOL_ERROR);
+      return null;
     }
   }
 
