@@ -100,6 +100,24 @@ test('every source file that a page of internals or a README of src/ names is th
   assert.deepEqual(missing, []);
 });
 
+test('every folder that a page of internals or a README of src/ names is there, and every name in a picture', () => {
+  const entries = globSync('src/**', { cwd: projectRoot }).map((path) => `/${path.replace(/\.ts$/, '')}`);
+  const missing = pages
+    .filter((page) => /^(docs\/internals\/life-of|src\/)/.test(page))
+    .flatMap((page) => {
+      const text = readPage(page);
+      const folders = text.matchAll(/`(?:\.\.\/)*([a-z][\w-]*(?:\/[\w-]+)*)\/`/g);
+      const pictures = page.startsWith('docs/')
+        ? Array.from(text.matchAll(/^```\n[\s\S]*?^```$/gm), String).join('\n')
+        : '';
+      const drawn = pictures.matchAll(/(?<![\w./])([a-z][a-z-]*(?:\/[a-z][a-z-]*)+)(?![\w/])/g);
+      return Array.from([...folders, ...drawn], ([, name = '']) => name)
+        .filter((name) => !entries.some((entry) => entry.endsWith(`/${name}`)) && !existsSync(join(projectRoot, name)))
+        .map((name) => `${page}: ${name}`);
+    });
+  assert.deepEqual(missing, []);
+});
+
 test('every path that a page names is there', () => {
   const missing = pages.flatMap((page) =>
     // A changelog or a decision may name files that are gone.

@@ -7,7 +7,7 @@ import {
   isPasswordOf,
   PasswordChecks,
   type PasswordVerdict,
-} from '../password-checks.ts';
+} from './password-checks.ts';
 
 const HASH = await hashPassword('the right one', 'seed');
 /** Cheap to compare with, and of no password. */
