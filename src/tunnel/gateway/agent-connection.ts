@@ -59,7 +59,9 @@ export class AgentConnection implements LocalConnection, ListenerOwner {
     this.#greetingTimer = setTimeout(() => this.fail('the agent did not send hello in time'), HELLO_TIMEOUT_MS);
     listenOnce(session, 'connect', this, () => this.#connected());
     listen(session, 'remoteSettings', this, ({ maxConcurrentStreams }: Settings) => {
-      this.#places.size = Math.min(MAX_STREAMS_PER_CONNECTION, maxConcurrentStreams ?? MAX_STREAMS_PER_CONNECTION);
+      // The control stream is one of them: a request too many would wait in this process for another one's end.
+      const requests = (maxConcurrentStreams ?? Number.POSITIVE_INFINITY) - 1;
+      this.#places.size = Math.min(MAX_STREAMS_PER_CONNECTION, Math.max(0, requests));
     });
     listen(session, 'error', this, (error: Error) => this.fail(`the connection failed (${error.message})`));
     listen(session, 'goaway', this, () => this.retire());

@@ -12,6 +12,7 @@ import { openWebSocketOverHttp2 } from '../traffic/web-socket.ts';
 
 /** What the agent takes at once, besides its control stream. */
 const STREAMS = 40;
+const CONTROL_STREAMS = 1;
 const SHARE = STREAMS / 2;
 const OTHER = '127.0.0.2';
 
@@ -64,7 +65,7 @@ class Held {
     const agent = await RawAgent.greeted(
       worlds.agentAt,
       {},
-      { maxConcurrentStreams: STREAMS, enableConnectProtocol: true },
+      { maxConcurrentStreams: STREAMS + CONTROL_STREAMS, enableConnectProtocol: true },
     );
     const https = await agent.bind({ ref: 0, proto: 'https' });
     const tcp = await agent.bind({ ref: 1, proto: 'tcp' });
