@@ -86,7 +86,7 @@ suite('WebSockets when the server stops', () => {
 
   for (const protocol of ['HTTP/1.1', 'HTTP/2']) {
     test(`closes one over ${protocol} between two frames although its service sends without a pause`, async (t) => {
-      const { world, ends, host } = await open(t, { POSTERN_SHUTDOWN_TIMEOUT: '3' });
+      const { world, ends, host } = await open(t);
       const sockets: { readonly frame: Buffer; readonly rest: Promise<Buffer> }[] = [];
       for (const size of [1, 1003, 60_001]) {
         const socket =
