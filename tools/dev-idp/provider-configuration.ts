@@ -59,7 +59,8 @@ export function providerConfiguration(settings: ProviderSettings): Configuration
         (settings.refreshTokens === 'offline_access' && source.scopes.has('offline_access'))),
     ttl: {
       AccessToken: settings.accessTokenTtlS,
-      AuthorizationCode: 60,
+      // Longer than anybody needs: tests restart servers between a login here and its end at the edge.
+      AuthorizationCode: HOUR_S,
       IdToken: HOUR_S,
       Interaction: HOUR_S,
       Session: FORTNIGHT_S,
