@@ -1,4 +1,4 @@
-import { chown } from 'node:fs/promises';
+import { chmod, chown, mkdir } from 'node:fs/promises';
 import type { Cleanup } from '../support/cleanup.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
@@ -17,10 +17,21 @@ export interface NonRoot {
 export async function nonRootUser(test: Cleanup): Promise<NonRoot> {
   const home = await tempDir(test);
   const isRoot = process.getuid?.() === 0;
-  if (isRoot) await chown(home, NOBODY, NOBODY);
+  if (isRoot) {
+    await chown(home, NOBODY, NOBODY);
+    await shareCompiledCode();
+  }
   return {
     identity: isRoot ? { uid: NOBODY, gid: NOBODY } : {},
     home,
     env: { HOME: home, PATH: '/usr/local/bin:/usr/bin:/bin', LANG: 'C.UTF-8' },
   };
+}
+
+/** Node keeps the compiled code of each user in a folder of its own, which this user could not make. */
+async function shareCompiledCode(): Promise<void> {
+  const folder = process.env['NODE_COMPILE_CACHE'];
+  if (folder === undefined) return;
+  await mkdir(folder, { recursive: true });
+  await chmod(folder, 0o1777);
 }

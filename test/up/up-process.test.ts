@@ -18,18 +18,16 @@ async function freeListeners(): Promise<{ readonly api: string; readonly flags: 
 suite('postern up as a process, without root', () => {
   test('names the command with sudo for ports that need it, and changes nothing', async (t) => {
     const { identity, home: cwd } = await nonRootUser(t);
-    const args = ['up', 'app.example.com', '--to', '3000', '--yes'];
+    const [host = ''] = ownAddresses(1);
+    const [port] = await freePortsOn(host, 1);
+    const api = ['--api-listen', `${host}:${port}`];
+    // At the default address, somebody's server may listen.
+    const args = ['up', 'app.example.com', '--to', '3000', '--yes', ...api];
     const run = startPostern(t, { args, cwd, ...identity });
     assert.equal((await run.exited).code, 1);
     assert.match(run.stderr(), /cannot listen on (\[::\]|0\.0\.0\.0):443: permission denied/);
-    assert.match(run.stdout(), /^sudo .* up app\.example\.com --to 3000 --yes\n$/);
-    const [host = ''] = ownAddresses(1);
-    const [port] = await freePortsOn(host, 1);
-    const unaimed = startPostern(t, {
-      args: ['up', 'app.localhost', '--api-listen', `${host}:${port}`],
-      cwd,
-      ...identity,
-    });
+    assert.match(run.stdout(), new RegExp(`^sudo .* up app\\.example\\.com --to 3000 --yes ${api.join(' ')}\n$`));
+    const unaimed = startPostern(t, { args: ['up', 'app.localhost', ...api], cwd, ...identity });
     assert.equal((await unaimed.exited).code, 2);
     assert.match(
       unaimed.stderr(),
@@ -108,7 +106,8 @@ suite('postern up as a process, without root', () => {
   test('asks on a terminal whether to invite the owner', async (t) => {
     const { identity, home: cwd } = await nonRootUser(t);
     // Nobody can listen there: nothing starts.
-    const flags = '--to 3000 --login --email you@example.com --edge-listen 192.0.2.1:1';
+    const { api } = await freeListeners();
+    const flags = `--to 3000 --login --email you@example.com --api-listen ${api} --edge-listen 192.0.2.1:1`;
     const typed = `"${process.execPath}" "${LAUNCHER}" up app.localhost ${flags}`;
     const command = ['sh', '-c', `yes n | script -qefc '${typed}' /dev/null`];
     const person = startPostern(t, { command, cwd, ...identity });
