@@ -9,7 +9,7 @@ import { isLong } from '../support/share-of-cases.ts';
 import type { HandoverWorld } from './handover-world.ts';
 
 /** Seven clients without a pause take both cores from the servers that replace each other, and from other tests. */
-const PAUSE_MS = isLong ? 0 : 5;
+const PAUSE_MS = isLong ? 0 : 25;
 
 /** Clients that never repeat a request: each failure counts. */
 export class Load {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { suite, type TestContext, test } from 'node:test';
+import { after, suite, type TestContext, test } from 'node:test';
 import { querySql } from '../store/engines.ts';
 import { nextVersion } from '../support/next-version.ts';
 import { type Exit, type ProcessOptions, startPostern } from '../support/server-process.ts';
@@ -16,9 +16,27 @@ import { LoginInProgress } from './login-in-progress.ts';
 /** A process that does not end must fail the test, not hang it. */
 const TIMEOUT_MS = 400_000;
 
-suite('postern restart', { timeout: TIMEOUT_MS }, () => {
+suite('postern restart', { timeout: TIMEOUT_MS }, async () => {
+  const config = join(await tempDir({ after }), 'postern-server.yaml');
+  await writeFile(config, 'log_level: info\n');
+  const world = await HandoverWorld.open(
+    { after },
+    { env: { POSTERN_CONFIG: config, POSTERN_SHUTDOWN_TIMEOUT: '120' } },
+  );
+
+  test('says why the new process cannot start, and the running one goes on', async (t) => {
+    await writeFile(config, 'log_level: shouting\n');
+    const { code, stderr } = await restart(t, world.dataDir);
+    assert.match(stderr, /log_level.*The running server continues/s);
+    assert.equal(code, 1);
+    const api = world.api();
+    assert.equal((await api.send('POST', '/ip_policies', {})).status, 201);
+    api.close();
+    assert.equal(world.servers().length, 1);
+    await writeFile(config, 'log_level: info\n');
+  });
+
   test('replaces the server; logins complete, and a deletion cuts a stream of the one that drains', async (t) => {
-    const world = await HandoverWorld.open(t, { env: { POSTERN_SHUTDOWN_TIMEOUT: '120' } });
     const stream = await endlessStream(t, world);
     const login = await LoginInProgress.open(
       t,
@@ -52,31 +70,15 @@ suite('postern restart', { timeout: TIMEOUT_MS }, () => {
     const pidFile = join(world.dataDir, 'postern.pid');
     const owner = async () => readFile(pidFile, 'utf8');
     while ((await owner()) !== `${world.pid}\n`) await new Promise((resolve) => setTimeout(resolve, 10));
-    process.kill(world.pid, 'SIGTERM');
-    await eventually(() => world.say('drained').length === 2);
-  });
-
-  test('says why the new process cannot start, and the running one goes on', async (t) => {
-    const config = join(await tempDir(t), 'postern-server.yaml');
-    await writeFile(config, 'log_level: info\n');
-    const world = await HandoverWorld.open(t, { env: { POSTERN_CONFIG: config } });
-    await writeFile(config, 'log_level: shouting\n');
-    const { code, stderr } = await restart(t, world.dataDir);
-    assert.match(stderr, /log_level.*The running server continues/s);
-    assert.equal(code, 1);
-    const api = world.api();
-    assert.equal((await api.send('POST', '/ip_policies', {})).status, 201);
-    api.close();
-    assert.equal(world.servers().length, 1);
   });
 
   test('upgrades to a version that migrates beside the running one, and refuses one that cannot', async (t) => {
-    const world = await HandoverWorld.open(t);
+    const before = world.servers().length;
     const { launcher: breaking } = await nextVersion('breaking');
     const refused = await restart(t, world.dataDir, { launcher: breaking });
     assert.match(refused.stderr, /stop it, then start this version.*The running server continues/s);
     assert.equal(refused.code, 1);
-    assert.equal(world.servers().length, 1);
+    assert.equal(world.servers().length, before);
     const { launcher, schema } = await nextVersion('additive');
     assert.equal((await restart(t, world.dataDir, { launcher })).code, 0);
     const api = world.api();
@@ -89,6 +91,9 @@ suite('postern restart', { timeout: TIMEOUT_MS }, () => {
       rows.map(({ value }) => value),
       [String(schema.version)],
     );
+    const drained = world.say('drained').length;
+    process.kill(world.pid, 'SIGTERM');
+    await eventually(() => world.say('drained').length === drained + 1);
   });
 
   test('without a server, names the data directory', async (t) => {
