@@ -6,6 +6,7 @@ import { text } from 'node:stream/consumers';
 import { afterEach, suite, test } from 'node:test';
 import type { RecordingUpstream } from '../../edge/traffic/recording-upstream.ts';
 import { openWebSocketOverHttp2 } from '../../edge/traffic/web-socket.ts';
+import { isLong } from '../../support/share-of-cases.ts';
 import { blocks, expectedHash, hashOf } from '../../tunnel/traffic/blocks.ts';
 import type { FarWay } from './far-ways.ts';
 
@@ -13,7 +14,7 @@ import type { FarWay } from './far-ways.ts';
 const MOST_BYTES = 512 * 1024 * 1024;
 
 /** HTTP/1.1 and HTTP/2 across a hop. */
-export function httpSuite({ name, edge, host }: FarWay, upstream: RecordingUpstream): void {
+export function httpSuite({ name, edge, host, isCompressed }: FarWay, upstream: RecordingUpstream): void {
   suite(`HTTP through ${name}`, () => {
     afterEach(() => {
       upstream.answer = null;
@@ -67,46 +68,48 @@ export function httpSuite({ name, edge, host }: FarWay, upstream: RecordingUpstr
       session.close();
     });
 
-    test('an upload waits for a service that reads late, and arrives complete', async () => {
-      let resume = (): void => {};
-      const arrived = new Promise<void>((resolve) => {
-        upstream.answer = (request, response) => {
-          resume = () =>
-            void hashOf(request).then(
-              (hash) => response.end(hash),
-              () => {},
-            );
-          resolve();
-        };
+    // It fills tens of megabytes of buffers, and a compressed response has no part in that.
+    if (isLong || !isCompressed)
+      test('an upload waits for a service that reads late, and arrives complete', async () => {
+        let resume = (): void => {};
+        const arrived = new Promise<void>((resolve) => {
+          upstream.answer = (request, response) => {
+            resume = () =>
+              void hashOf(request).then(
+                (hash) => response.end(hash),
+                () => {},
+              );
+            resolve();
+          };
+        });
+        const sent = requestHttps({
+          ...edge.tlsOptions(host),
+          agent: false,
+          method: 'POST',
+          path: '/',
+          headers: { host },
+        });
+        const answered = once(sent, 'response');
+        let taken = 0;
+        let isEnough = false;
+        const source = blocks(MOST_BYTES, () => isEnough);
+        source.on('data', (chunk: Buffer) => {
+          taken += chunk.length;
+        });
+        source.pipe(sent);
+        await arrived;
+        // Until the sender stands still: windows and buffers are full, long before the end.
+        let before = -1;
+        while (taken !== before) {
+          before = taken;
+          await new Promise((resolve) => setTimeout(resolve, 300));
+        }
+        assert.ok(taken < MOST_BYTES, `all ${taken} bytes were taken although nobody read them`);
+        isEnough = true;
+        resume();
+        const [response] = await answered;
+        assert.equal(await text(response), expectedHash(taken));
       });
-      const sent = requestHttps({
-        ...edge.tlsOptions(host),
-        agent: false,
-        method: 'POST',
-        path: '/',
-        headers: { host },
-      });
-      const answered = once(sent, 'response');
-      let taken = 0;
-      let isEnough = false;
-      const source = blocks(MOST_BYTES, () => isEnough);
-      source.on('data', (chunk: Buffer) => {
-        taken += chunk.length;
-      });
-      source.pipe(sent);
-      await arrived;
-      // Until the sender stands still: windows and buffers are full, long before the end.
-      let before = -1;
-      while (taken !== before) {
-        before = taken;
-        await new Promise((resolve) => setTimeout(resolve, 300));
-      }
-      assert.ok(taken < MOST_BYTES, `all ${taken} bytes were taken although nobody read them`);
-      isEnough = true;
-      resume();
-      const [response] = await answered;
-      assert.equal(await text(response), expectedHash(taken));
-    });
 
     test('a response that breaks off is an error at the client, not a short response', async () => {
       upstream.answer = (request, response) => {
