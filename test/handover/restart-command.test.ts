@@ -80,7 +80,8 @@ suite('postern restart', { timeout: TIMEOUT_MS }, async () => {
     assert.equal(refused.code, 1);
     assert.equal(world.servers().length, before);
     const { launcher, schema } = await nextVersion('additive');
-    assert.equal((await restart(t, world.dataDir, { launcher })).code, 0);
+    const upgraded = await restart(t, world.dataDir, { launcher });
+    assert.equal(upgraded.code, 0, upgraded.stderr);
     const api = world.api();
     assert.equal((await api.send('POST', '/ip_policies', {})).status, 201);
     api.close();
