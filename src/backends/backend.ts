@@ -6,22 +6,22 @@ import type { Ref } from '../kit/schema/annotations.ts';
 import type { FieldProblem } from '../kit/schema/field-problem.ts';
 
 /**
- * The contract of a kind of backend: one folder and one line in `registry.ts`. API, storage, references, events, documentation,
- * command line, client, compilation and traffic follow from it.
+ * The contract of a kind of backend: one folder and one line in `registry.ts`. API, storage, references, events,
+ * documentation, command line, client, compilation and traffic follow from it.
  */
 export interface Backend<Config extends TObject = TObject> {
   /** The folder's name, and the last segment of `/backends/static`. */
   readonly name: string;
   readonly idPrefix: string;
-  /** Its name in a sentence: "a static backend". */
+  /** The kind's name in a sentence: "a static backend". */
   readonly title: string;
   /** What in a configuration reads the paths of requests, for people; null: nothing there; false: nothing in any. */
   readonly readsPath: false | ((config: Static<Config>) => string | null);
   readonly description: string;
   readonly example: JsonObject;
   /**
-   * Its fields beside `description` and `metadata`. `anyBackend` lists the record kinds of all backends, including its
-   * own.
+   * The kind's fields beside `description` and `metadata`. `anyBackend` lists the record kinds of all backends,
+   * including its own.
    */
   config(anyBackend: readonly string[]): Config;
   check?(config: Static<Config>): readonly FieldProblem[];
@@ -32,8 +32,9 @@ export interface Backend<Config extends TObject = TObject> {
   /** Addresses that it sends to: their connections are closed when no edge uses them. */
   upstreamAddresses?(config: Static<Config>): readonly UpstreamAddress[];
   /**
-   * Names of the places that can read a request, with its secret headers. A change after which there are no further ones moves no
-   * secret. Absent: the places of its members, or else everything in its configuration counts as the name of one.
+   * Names of the places that can read a request, with its secret headers. A change after which there are no further
+   * ones moves no secret. Absent: the places of its members, or else everything in its configuration counts as the name
+   * of one.
    */
   sendsTo?(config: Static<Config>): readonly string[];
   /** Whether two backends of this kind may send to the same service. Absent: only if they are one. */
@@ -130,8 +131,9 @@ const MAX_WAYS = 10_000;
 const MAX_LEVELS = 20;
 
 /**
- * How many ways a request can take through backends that name others, counted without walking them: two backends on each of
- * 20 levels that all name both of the next level are a million ways. Null: there are too many levels, as in a cycle.
+ * How many ways a request can take through backends that name others, counted without walking them: two backends on
+ * each of 20 levels that all name both of the next level are a million ways. Null: there are too many levels, as in a
+ * cycle.
  */
 export function waysOf(id: string, membersOf: (id: string) => readonly string[]): number | null {
   const known = new Map<string, number>();

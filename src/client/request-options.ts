@@ -21,8 +21,8 @@ export interface ConditionalOptions extends RequestOptions {
 /** For writes to an address: they can be conditional on what is there not being known, or not existing. */
 export interface WriteOptions extends ConditionalOptions {
   /**
-   * `*`: the write succeeds only if nothing is there yet, so a PUT creates and never replaces. An ETag, or an object that
-   * this client returned: only if the resource differs from it. Otherwise it fails with status 412.
+   * `*`: the write succeeds only if nothing is there yet, so a PUT creates and never replaces. An ETag, or an object
+   * that this client returned: only if the resource differs from it. Otherwise it fails with status 412.
    */
   readonly ifNoneMatch?: string | Answered | undefined;
 }

@@ -1,7 +1,7 @@
 /**
- * Findings are data, as errors are: the owner of a subject declares in a table what can be wrong with it, each kind with
- * a code, a level, its text and its advice. Checks, nodes and commands report findings of their tables; `postern doctor`,
- * `postern status`, GET /problems and the console show them.
+ * Findings are data, as errors are: the owner of a subject declares in a table what can be wrong with it, each kind
+ * with a code, a level, its text and its advice. Checks, nodes and commands report findings of their tables; `postern
+ * doctor`, `postern status`, GET /problems and the console show them.
  */
 
 /**

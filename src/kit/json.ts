@@ -112,8 +112,8 @@ export function parseUniqueJson(text: string): unknown {
 }
 
 /**
- * Throws DoubledNameError unless every name of the text is in the value that was parsed from it. Both are counted, which
- * costs a tenth of comparing names, and sees names that are only written differently.
+ * Throws DoubledNameError unless every name of the text is in the value that was parsed from it. Both are counted,
+ * which costs a tenth of comparing names, and sees names that are only written differently.
  */
 export function refuseDoubledNames(text: string, value: unknown): void {
   if (namesIn(text) !== namesOf(value)) throw new DoubledNameError(doubledName(text) ?? '');

@@ -78,7 +78,10 @@ export function loginObstacle(
   return redirectedSecret(login, route?.oidc ?? null, place);
 }
 
-/** The server asks a key that cannot read the stored secret for it. The one that this key can read must not be sent to another provider either. */
+/**
+ * The server asks a key that cannot read the stored secret for it. The one that this key can read must not be sent to
+ * another provider either.
+ */
 function redirectedSecret(login: WantedLogin | null, former: OidcModule | null, place: string): string | null {
   if (login === null || login.clientId === '' || login.clientSecret !== null) return null;
   if (former === null || former.client_secret === '' || former.issuer === login.issuer) return null;

@@ -33,7 +33,8 @@ export function isCovered({ allow }: AccessModule, { emails, emailDomains, group
 
 /**
  * The rules of a route with what the flags name instead of what they had for it. A part that no flag names stays, so
- * nothing opens by a flag that was left out. Null: several rules, or rules of another form, which flags cannot describe.
+ * nothing opens by a flag that was left out. Null: several rules, or rules of another form, which flags cannot
+ * describe.
  */
 export function changedRules(access: AccessModule, people: WantedPeople): JsonObject | null {
   const [rule, ...others] = access.allow;
@@ -47,7 +48,10 @@ export function changedRules(access: AccessModule, people: WantedPeople): JsonOb
   return { ...(access as unknown as JsonObject), allow };
 }
 
-/** Who may enter a route that exists, instead of the people who may now: login, rules and addresses are replaced together. */
+/**
+ * Who may enter a route that exists, instead of the people who may now: login, rules and addresses are replaced
+ * together.
+ */
 export function planEntry(wanted: WantedEdge, edgeId: string, route: HttpsEdgeRoute): readonly EdgeOperation[] {
   const { host, login, addresses = [], passwords = [], guests } = wanted;
   const path = `/edges/https/${edgeId}/routes/${route.id}`;

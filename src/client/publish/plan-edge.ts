@@ -41,8 +41,8 @@ export interface Current {
 }
 
 /**
- * How `postern up` differs from `postern edge`: it changes rules that are there to what its flags say, it removes a login
- * when asked, and it does not open a host that a wildcard protects.
+ * How `postern up` differs from `postern edge`: it changes rules that are there to what its flags say, it removes a
+ * login when asked, and it does not open a host that a wildcard protects.
  */
 interface ChangeRules {
   readonly removesLogin: boolean;

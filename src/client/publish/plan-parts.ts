@@ -67,7 +67,9 @@ export function withPasswords(route: HttpsEdgeRoute, passwords: readonly WantedP
   return { enabled: true, users, realm, options_passthrough };
 }
 
-/** The Host header for the upstream; null: it stays that of the visitor; undefined: nobody knows the target's address. */
+/**
+ * The Host header for the upstream; null: it stays that of the visitor; undefined: nobody knows the target's address.
+ */
 export function hostHeaderOf(
   wanted: string,
   target: WantedTarget,

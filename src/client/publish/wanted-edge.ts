@@ -11,7 +11,10 @@ export interface WantedEdge extends WantedPeople {
   readonly addresses?: readonly string[];
   /** Names and passwords that let people in; an empty password keeps the one that is stored for the name. */
   readonly passwords?: readonly WantedPassword[];
-  /** Host header for the upstream: `preserve` the visitor's, `rewrite` to that of the target, or a host. Absent: as it is. */
+  /**
+   * Host header for the upstream: `preserve` the visitor's, `rewrite` to that of the target, or a host. Absent: as it
+   * is.
+   */
   readonly hostHeader?: string;
   /** A link that lets guests in, for a new route only. */
   readonly guests?: WantedGuests;
@@ -52,7 +55,10 @@ export interface WantedPeople {
   readonly groups: readonly string[];
 }
 
-/** `127.0.0.1:3000`, `3000`, `http://web:8080` or `https://web`; null: the text is no address. A password is no part of one. */
+/**
+ * `127.0.0.1:3000`, `3000`, `http://web:8080` or `https://web`; null: the text is no address. A password is no part of
+ * one.
+ */
 export function readTarget(text: string): Extract<WantedTarget, { kind: 'address' }> | null {
   if (/^\d{1,5}$/.test(text)) return addressTarget(`127.0.0.1:${text}`, false);
   const [, scheme = 'http', rest = ''] = /^(?:(https?):\/\/)?([^/\s@?#\\]+)\/?$/.exec(text) ?? [];

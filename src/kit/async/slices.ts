@@ -10,8 +10,8 @@ export interface SliceBudget {
 }
 
 /**
- * Tasks that take turns: in each turn of the event loop, one of them runs for a slice. Lanes do not wait for each other,
- * so unrelated work has its own.
+ * Tasks that take turns: in each turn of the event loop, one of them runs for a slice. Lanes do not wait for each
+ * other, so unrelated work has its own.
  */
 export class SliceLane implements SliceBudget {
   readonly sliceMs = SLICE_MS;

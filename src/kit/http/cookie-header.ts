@@ -1,4 +1,7 @@
-/** More than browsers keep for a domain with all its siblings (Chrome: 180): nobody can push our own cookie off the list. */
+/**
+ * More than browsers keep for a domain with all its siblings (Chrome: 180): nobody can push our own cookie off the
+ * list.
+ */
 const MAX_CANDIDATES = 200;
 
 /** Values of all cookies with one name, in order: there can be several, of parent domains or other paths. */

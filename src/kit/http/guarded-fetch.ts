@@ -46,7 +46,10 @@ const DEFAULT_MAX_BYTES = 1_048_576;
 /** Each chunk costs about 2 µs, so that 16 MB in chunks of one byte would keep the process busy for half a minute. */
 const MANY_PIECES = 8192;
 const TINY_BYTES = 16;
-/** Informational answers (RFC 9110 §15.2), of which a server may send any number. A loop of them blocked for 200 ms at a time. */
+/**
+ * Informational answers (RFC 9110 §15.2), of which a server may send any number. A loop of them blocked for 200 ms at a
+ * time.
+ */
 const MAX_INFORMATIONAL = 100;
 const BODILESS_STATUSES: readonly number[] = [204, 205, 304];
 

@@ -63,8 +63,9 @@ function dateMs(text: string): number | null {
 }
 
 /**
- * Flat: `[name, value, name, value, …]`, names in lower case, because headers arrive from the wire and leave to it in this form.
- * Framing (`content-length`, `transfer-encoding`, `connection`) is never included: the part that writes them computes it.
+ * Flat: `[name, value, name, value, …]`, names in lower case, because headers arrive from the wire and leave to it in
+ * this form. Framing (`content-length`, `transfer-encoding`, `connection`) is never included: the part that writes them
+ * computes it.
  */
 export type HeaderList = readonly string[];
 
@@ -107,8 +108,8 @@ export function withoutHeader(list: HeaderList, name: string): string[] {
 }
 
 /**
- * Headers that describe one connection (RFC 9110 §7.6.1, and RFC 7540 §3.2.1 for `http2-settings`): never forwarded as received.
- * Connection can name more; the parser of a head drops those too.
+ * Headers that describe one connection (RFC 9110 §7.6.1, and RFC 7540 §3.2.1 for `http2-settings`): never forwarded as
+ * received. Connection can name more; the parser of a head drops those too.
  */
 export const HOP_BY_HOP: readonly string[] = [
   'connection',

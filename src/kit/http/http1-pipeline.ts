@@ -25,12 +25,12 @@ const MAX_WHILE_READING = 16;
 const MAX_OWN_WAITING = 100;
 
 /**
- * Serves the requests of one HTTP/1.1 connection one after the other. The runtime delivers pipelined requests as soon as
- * it has parsed them. Served in parallel, an unsafe request could take effect before an earlier one (RFC 9112 §9.3.2), or
- * although the response to an earlier one closes the connection.
+ * Serves the requests of one HTTP/1.1 connection one after the other. The runtime delivers pipelined requests as soon
+ * as it has parsed them. Served in parallel, an unsafe request could take effect before an earlier one (RFC 9112
+ * §9.3.2), or although the response to an earlier one closes the connection.
  *
- * *Idle* → *serving* → *serving with others waiting* (with too many, nothing more is read from the socket) → … → *idle*. When the
- * connection ends, those that wait are dropped.
+ * *Idle* → *serving* → *serving with others waiting* (with too many, nothing more is read from the socket) → … →
+ * *idle*. When the connection ends, those that wait are dropped.
  */
 export class Http1Pipeline {
   readonly #socket: Socket;

@@ -13,7 +13,10 @@ export function sentUrlProblems(text: string, example: string): readonly FieldPr
   return text.includes('#') ? refuse('must not have a fragment') : [];
 }
 
-/** Problems of the field `headers`, whose secret values are sent there. `reserved`: `sender` sets them, such as "the delivery". */
+/**
+ * Problems of the field `headers`, whose secret values are sent there. `reserved`: `sender` sets them, such as "the
+ * delivery".
+ */
 export function sentHeaderProblems(
   headers: Readonly<Record<string, string>>,
   reserved: RegExp,

@@ -129,8 +129,8 @@ export abstract class FieldLines {
 }
 
 /**
- * White space by RFC 9110 §5.5, but llhttp and others then do not see that the body is chunked. Two readers that disagree
- * about the end of a body are how requests are smuggled.
+ * White space by RFC 9110 §5.5, but llhttp and others then do not see that the body is chunked. Two readers that
+ * disagree about the end of a body are how requests are smuggled.
  */
 function hasTabBehind(value: string): boolean {
   return value.slice(value.trimEnd().length).includes('\t');

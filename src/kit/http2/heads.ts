@@ -33,10 +33,10 @@ export const MAX_HEADER_LIST_SIZE = MAX_HEAD_BYTES + MAX_HEAD_FIELDS * LIST_FIEL
 /** Above everything that is sent, with the estimate of nghttp2 for a field. Its default of 64 KB closes the session. */
 export const MAX_SEND_BLOCK_BYTES = 262_144;
 
-/** Its code is one of those that mean: this message cannot be sent (`isUnsendable`). */
+/** The error's code is one of those that mean: this message cannot be sent (`isUnsendable`). */
 export class HeadTooLargeError extends Error {
   readonly code = 'ERR_HTTP2_HEAD_TOO_LARGE';
-  /** It is within all limits of ours: only its receiver accepts less. */
+  /** The head is within all limits of ours: only its receiver accepts less. */
   readonly isReceiversLimit: boolean;
 
   constructor(what: string, isReceiversLimit = false) {
@@ -116,8 +116,8 @@ export function headerObject(list: HeaderList): Record<string, string[]> {
 const NAMES: readonly string[] = ['postern-request-id', 'traceparent'];
 
 /**
- * Marks the headers of an HTTP/2 message whose values never repeat (RFC 7541 §7.1.3). Otherwise nghttp2 adds each value to its table,
- * where it pushes out those that do repeat, and compares the next one with all of them: 2 µs per message.
+ * Marks the headers of an HTTP/2 message whose values never repeat (RFC 7541 §7.1.3). Otherwise nghttp2 adds each value
+ * to its table, where it pushes out those that do repeat, and compares the next one with all of them: 2 µs per message.
  */
 export function neverIndexed<Headers extends readonly (string | number)[]>(headers: Headers): Headers {
   (headers as unknown as Record<symbol, readonly string[]>)[sensitiveHeaders] = NAMES;

@@ -9,7 +9,9 @@ const LARGEST_BYTES = 32 * 1024 * 1024;
 const SMALLEST_BYTES = 256 * 1024;
 /** While much waits for slow readers: 64 KB are HTTP/2's own window, and thousands of streams may wait. */
 const CROWDED_BYTES = 32 * 1024;
-/** A connection that holds this much gets smaller windows: a stream whose reader has stopped would fill the largest one. */
+/**
+ * A connection that holds this much gets smaller windows: a stream whose reader has stopped would fill the largest one.
+ */
 const HOLDING_BYTES = 1024 * 1024;
 const LARGEST_WHILE_HOLDING_BYTES = 8 * 1024 * 1024;
 /** The runtime returns the connection's window on arrival: it only has to be no narrower than the widest stream. */
@@ -31,7 +33,10 @@ export interface WindowBounds {
   readonly largestBytes?: number;
   /** The window of a stream when many are open. */
   readonly smallestBytes?: number;
-  /** The window of a stream while much waits in this thread. 0: it does not matter, because the session carries requests. */
+  /**
+   * The window of a stream while much waits in this thread. 0: it does not matter, because the session carries
+   * requests.
+   */
   readonly crowdedBytes?: number;
 }
 
@@ -110,8 +115,8 @@ export class SessionWindows {
   }
 
   /**
-   * This much waits for its readers. More than half of the windows shows that they are slower than the line, and that
-   * narrower ones would not delay them. Widened again in steps.
+   * So many bytes wait for their readers. More than half of the windows shows that they are slower than the line, and
+   * that narrower ones would not delay them. Widened again in steps.
    */
   unread(bytes: number): void {
     const nowMs = performance.now();

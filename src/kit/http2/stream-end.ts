@@ -42,9 +42,9 @@ export function watchStreamEnd(stream: Http2Stream): void {
 }
 
 /**
- * Reports unread data of a watched stream, and ends it as soon as it has closed. After a reset with NO_ERROR the runtime waits until everything that
- * arrived before is read. A request that waits for its upstream is paused, so it would outlive its client, with its
- * place among the streams of the session.
+ * Reports unread data of a watched stream, and ends it as soon as it has closed. After a reset with NO_ERROR the
+ * runtime waits until everything that arrived before is read. A request that waits for its upstream is paused, so it
+ * would outlive its client, with its place among the streams of the session.
  */
 export function readBy(stream: Http2Stream, reader: RequestReader): void {
   (stream as Watched)[READER] = reader;
@@ -118,8 +118,8 @@ export function cancelStream(stream: Http2Stream): void {
 }
 
 /**
- * RST_STREAM with any code, to pass on the one that another peer sent. Only the runtime's native part can send it without
- * ending our side first; see `failStream`.
+ * RST_STREAM with any code, to pass on the one that another peer sent. Only the runtime's native part can send it
+ * without ending our side first; see `failStream`.
  *
  * In a later turn: for codes other than CANCEL the runtime first sends everything that waits on the session, which can
  * abort the process in an event of the same session; see `destroySession` and `cancelStream`.
@@ -132,7 +132,7 @@ function resetNow(stream: Http2Stream, code: number): void {
   if (stream.destroyed) return;
   handleSymbol ??= Object.getOwnPropertySymbols(stream).find(({ description }) => description === 'kHandle');
   const native = handleSymbol === undefined ? undefined : (stream as unknown as NativeHolder)[handleSymbol];
-  // It has no id yet, or none any longer.
+  // The stream has no id yet, or none any longer.
   if (native === undefined) {
     stream.destroy(CANCELLED);
     return;
@@ -168,7 +168,9 @@ export interface StreamTaker extends ListenerOwner {
   onEvent(stream: Http2Stream, event: string | symbol, first: unknown, second: unknown, third: unknown): boolean;
   /** False: no more until `readMore`, except what the peer's window still allows. */
   onData(stream: Http2Stream, chunk: Buffer): boolean;
-  /** END_STREAM has arrived. After a reset or a lost connection there is only the event `close`. May be called twice. */
+  /**
+   * END_STREAM has arrived. After a reset or a lost connection there is only the event `close`. May be called twice.
+   */
   onEnd(stream: Http2Stream): void;
 }
 
@@ -180,9 +182,8 @@ interface Taken extends Http2Stream {
 
 /**
  * Gives a stream to one owner, without listeners and without the runtime's buffer for readers: each listener emits an
- * event of its own when it is attached, and each chunk passes through a queue and two ticks. Figures of the hop that uses
- * it: bench/cluster/README.md. Call it as soon as the stream exists: after
- * `request`, or in the `stream` event.
+ * event of its own when it is attached, and each chunk passes through a queue and two ticks. Figures of the hop that
+ * uses it: bench/cluster/README.md. Call it as soon as the stream exists: after `request`, or in the `stream` event.
  */
 export function takeStream(stream: Http2Stream, taker: StreamTaker): void {
   if (stream.readableLength > 0) throw new Error('data has arrived before the stream was taken');

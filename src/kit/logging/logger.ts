@@ -49,8 +49,8 @@ export interface ServerLog {
 }
 
 /**
- * JSON lines on standard output for programs, short lines on a terminal. Tests pass their own destination. `node` is the
- * name of this node, in every line. `isForTerminal`: whether the given destination ends at a terminal.
+ * JSON lines on standard output for programs, short lines on a terminal. Tests pass their own destination. `node` is
+ * the name of this node, in every line. `isForTerminal`: whether the given destination ends at a terminal.
  */
 export function createLog(
   level: Level,

@@ -17,7 +17,10 @@ export interface TerminalLinesOptions {
   readonly nowMs?: () => number;
 }
 
-/** Log lines for a person: time, level, message, then the fields. Those of requests are short, and a flood of them is summed up. */
+/**
+ * Log lines for a person: time, level, message, then the fields. Those of requests are short, and a flood of them is
+ * summed up.
+ */
 export class TerminalLines implements DestinationStream {
   readonly #output: { write(text: string): unknown };
   readonly #columns: () => number | undefined;

@@ -30,7 +30,10 @@ export function ipv6Of({ parts }: ipaddr.IPv6): Words {
   return [word(0), word(2), word(4), word(6)];
 }
 
-/** Four numbers without leading zeros, as `isIPv4` of Node has it; -1: none. By hand, because lists have a million lines. */
+/**
+ * Four numbers without leading zeros, as `isIPv4` of Node has it; -1: none. By hand, because lists have a million
+ * lines.
+ */
 export function ipv4In(text: string): number {
   let value = 0;
   let part = -1;
@@ -126,7 +129,7 @@ interface TableParts {
   /** Four words for each address. */
   readonly ipv6Starts: Uint32Array;
   readonly ipv6Ends: Uint32Array;
-  /** Those for IPv4 ranges come before those for IPv6 ranges; empty without values. */
+  /** Values of IPv4 ranges come before those for IPv6 ranges; empty without values. */
   readonly values: Uint16Array;
 }
 
@@ -162,7 +165,9 @@ export class AddressTable {
     return this.#ipv4Count + this.#ipv6Count;
   }
 
-  /** Position of the range that contains the address; -1: none does. Like rules, ranges of IPv6 contain no IPv4 address. */
+  /**
+   * Position of the range that contains the address; -1: none does. Like rules, ranges of IPv6 contain no IPv4 address.
+   */
   find(address: AddressWords): number {
     if (typeof address === 'number') return this.#findIpv4(address);
     const found = this.#findIpv6(address);

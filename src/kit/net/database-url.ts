@@ -10,7 +10,9 @@ const FORM = /^(postgres(?:ql)?:\/\/)([^/?#]*)(.*)$/is;
 /** libpq's names of sessions that can write, and its default. Postern writes, so the others make no sense. */
 const WRITABLE: ReadonlySet<string> = new Set(['read-write', 'primary']);
 
-/** Several servers are separated by commas, as in libpq: `postgres://user@db1:5432,db2:5432/postern`. Null: malformed. */
+/**
+ * Several servers are separated by commas, as in libpq: `postgres://user@db1:5432,db2:5432/postern`. Null: malformed.
+ */
 export function databaseServers(text: string): DatabaseServers | null {
   const parts = partsOf(text);
   if (parts === null) return null;

@@ -20,7 +20,10 @@ export function lowerCaseHost(host: string): string {
   return host.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase());
 }
 
-/** Without the dot of the root, which some clients send: `a.example.` and `a.example` are one name (RFC 3986 §3.2.2). A port stays. */
+/**
+ * Without the dot of the root, which some clients send: `a.example.` and `a.example` are one name (RFC 3986 §3.2.2). A
+ * port stays.
+ */
 export function withoutRootDot(authority: string): string {
   if (authority.endsWith('.')) return authority.slice(0, -1);
   const at = authority.indexOf('.:');
@@ -49,15 +52,15 @@ const HTTPS_PORT = 443;
 const HTTP_PORT = 80;
 
 export interface KnownPorts {
-  /** Those of the HTTPS listeners; 0 is any free one. */
+  /** Ports of the HTTPS listeners; 0 is any free one. */
   readonly listening: readonly number[];
-  /** Those that the operator named because something in front maps them; those of HTTP may be among them. */
+  /** Ports that the operator named because something in front maps them; those of HTTP may be among them. */
   readonly mapped: readonly number[];
 }
 
 /**
- * The ports in the addresses that clients use for HTTPS, and first the one for a new address: 443 if clients can use it,
- * otherwise the first. 443 is always among them: a request to it names no port, so nothing contradicts it.
+ * The ports in the addresses that clients use for HTTPS, and first the one for a new address: 443 if clients can use
+ * it, otherwise the first. 443 is always among them: a request to it names no port, so nothing contradicts it.
  */
 export function publicPorts({ listening, mapped }: KnownPorts): readonly number[] {
   const outside = mapped.filter((port) => port !== HTTP_PORT);

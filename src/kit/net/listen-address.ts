@@ -66,8 +66,8 @@ export function formatPortRange({ host, first, last }: PortRange): string {
 }
 
 /**
- * Whether a host is this machine. Names other than `localhost` and those under it (RFC 6761 §6.3) may resolve to anything, so they
- * do not count. Takes URL hostnames too, where an IPv6 address has brackets.
+ * Whether a host is this machine. Names other than `localhost` and those under it (RFC 6761 §6.3) may resolve to
+ * anything, so they do not count. Takes URL hostnames too, where an IPv6 address has brackets.
  */
 export function isLoopbackHost(given: string): boolean {
   const host = given.replace(/^\[(.*)\]$/, '$1');

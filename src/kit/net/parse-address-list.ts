@@ -13,7 +13,10 @@ import {
 import { parseWrittenAddress } from './cidr.ts';
 
 const MAX_LIST_ENTRIES = 2_000_000;
-/** Share of the lines that are neither empty nor comments. More are a sign of another format, such as HTML or hosts files. */
+/**
+ * Share of the lines that are neither empty nor comments. More are a sign of another format, such as HTML or hosts
+ * files.
+ */
 const MAX_UNREADABLE_SHARE = 0.1;
 /** The longest range of two IPv6 addresses has 93 characters; comments may be long. */
 const MAX_LINE_BYTES = 4096;

@@ -17,8 +17,8 @@ const WORD_BITS = 32;
 
 /**
  * Prefixes of addresses, found in a microsecond among 100,000, and changed one by one: a change makes some dozen new
- * nodes and leaves the tree as it was, so code that uses the former one can go on with it. A binary tree over the bits of
- * addresses, in which a node stands for the bits that all below it share.
+ * nodes and leaves the tree as it was, so code that uses the former one can go on with it. A binary tree over the bits
+ * of addresses, in which a node stands for the bits that all below it share.
  */
 export class PrefixTree<Entry extends PrefixEntry> {
   readonly #ipv4: Node<Entry> | null;
@@ -173,7 +173,7 @@ interface Bucket<Entry extends PrefixEntry> {
   readonly entry: Entry;
   readonly newest: Entry;
   readonly rank: number;
-  /** Those with lesser, and with greater ids. */
+  /** Entries with lesser, and with greater ids. */
   readonly below: Bucket<Entry> | null;
   readonly above: Bucket<Entry> | null;
 }

@@ -62,8 +62,8 @@ export function shortageOf(ways: Iterable<SharedWay>, visitor: string | undefine
  * while it holds fewer than are free. So it never holds more than half of what others leave, and each further address
  * finds as many free places as the one before it holds. An IPv6 /64 counts as one address.
  *
- * While less than half of the places are held, nobody can hold as many as are free: addresses are noted, and not counted.
- * Counting starts at half and ends at a quarter, so that it is amortized over as many changes.
+ * While less than half of the places are held, nobody can hold as many as are free: addresses are noted, and not
+ * counted. Counting starts at half and ends at a quarter, so that it is amortized over as many changes.
  */
 export class SharedPlaces {
   size: number;

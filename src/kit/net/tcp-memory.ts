@@ -2,8 +2,8 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 /**
- * Whether the TCP buffers of this machine take more than Linux wants: the second number of `net.ipv4.tcp_mem`. Above the
- * third one, all connections of the machine stand still for seconds. False where the system does not say, as in a
+ * Whether the TCP buffers of this machine take more than Linux wants: the second number of `net.ipv4.tcp_mem`. Above
+ * the third one, all connections of the machine stand still for seconds. False where the system does not say, as in a
  * container.
  */
 export async function isTcpUnderPressure(folder = '/proc'): Promise<boolean> {

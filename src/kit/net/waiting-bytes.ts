@@ -8,8 +8,8 @@ const MOST_BYTES = 96 * MIB;
 /** A change of this much is reported. */
 const STEP_BYTES = 4 * MIB;
 /**
- * Room of a response before its sender is paused, usually and while much waits. Less than one part, as it is read from an upstream:
- * 64 KiB without the head, or 16 KiB. With the runtime's 64 KiB a second part always follows.
+ * Room of a response before its sender is paused, usually and while much waits. Less than one part, as it is read from
+ * an upstream: 64 KiB without the head, or 16 KiB. With the runtime's 64 KiB a second part always follows.
  */
 const USUAL_ROOM_BYTES = 48 * 1024;
 const SMALL_ROOM_BYTES = 12 * 1024;
@@ -71,8 +71,8 @@ interface WithRoom {
 }
 
 /**
- * Before a response is written, with the length of its body or null. A long one gets little room until its reader has taken the first
- * part: thousands may begin before the first of them is counted.
+ * Before a response is written, with the length of its body or null. A long one gets little room until its reader has
+ * taken the first part: thousands may begin before the first of them is counted.
  */
 export function beginRoom(output: Writable, bodyBytes: number | null): void {
   if (bodyBytes === null || bodyBytes > USUAL_ROOM_BYTES) changeRoom(output, SMALL_ROOM_BYTES);
@@ -90,12 +90,12 @@ function changeRoom(output: Writable, bytes: number): void {
 }
 
 /**
- * A copy of data that will wait, while much does, so that it keeps nothing else alive: the runtime's parts lie in what was read
- * together, up to 64 KB. The system gets this memory back when it is collected. Parts of this size that malloc frees
- * lie between others, and it keeps them: 150 MB of them after 2,000 readers had left.
+ * A copy of data that will wait, while much does, so that it keeps nothing else alive: the runtime's parts lie in what
+ * was read together, up to 64 KB. The system gets this memory back when it is collected. Parts of this size that malloc
+ * frees lie between others, and it keeps them: 150 MB of them after 2,000 readers had left.
  */
 export function aside(chunk: Buffer): Buffer {
-  // It is such a copy already.
+  // The chunk is such a copy already.
   if (chunk.buffer instanceof ArrayBuffer && chunk.buffer.resizable) return chunk;
   const { length } = chunk;
   // V8 maps only buffers that can be resized, and takes others from malloc.
@@ -108,8 +108,8 @@ export function aside(chunk: Buffer): Buffer {
 }
 
 /**
- * A copy of what was read, for later. Without the runtime's pool for a long one: it may wait, and parts of up to 32 KB share 64 KB there with
- * small buffers, of which each would keep all of that alive.
+ * A copy of what was read, for later. Without the runtime's pool for a long one: it may wait, and parts of up to 32 KB
+ * share 64 KB there with small buffers, of which each would keep all of that alive.
  */
 export function copyOf(chunk: Buffer): Buffer {
   if (waiting >= CROWDED_BYTES) return aside(chunk);
@@ -199,8 +199,8 @@ export function collectPassedBuffers(
 }
 
 /**
- * Reports that many megabytes of buffers that have waited for long are no longer needed. Without it they stay for minutes: only a
- * collection of the whole heap frees them, and a process that rests causes none.
+ * Reports that many megabytes of buffers that have waited for long are no longer needed. Without it they stay for
+ * minutes: only a collection of the whole heap frees them, and a process that rests causes none.
  */
 function buffersLeft(): void {
   if (collectOld === null || leaving !== null) return;

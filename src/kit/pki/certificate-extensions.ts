@@ -15,7 +15,9 @@ const OID = {
 /** Extensions of an entry that change nothing about it being revoked: reason, hold instruction, invalidity date. */
 const HARMLESS_IN_ENTRY: ReadonlySet<string> = new Set(['551d15', '551d17', '551d18']);
 
-/** They are read without a pause, before the signature is checked: 16 MB of them would block everything for seconds. */
+/**
+ * Elements are read without a pause, before the signature is checked: 16 MB of them would block everything for seconds.
+ */
 const MAX_ELEMENTS = 64;
 
 export interface ListScope {

@@ -302,7 +302,8 @@ function universal(contents: Buffer): string {
   return text;
 }
 
-// Before the first call: a process that calls it without this module cannot open TLS connections afterwards (Node 26.10).
+// Before the first call: a process that calls it without this module cannot open TLS connections afterwards (Node
+// 26.10).
 
 /** Subject and issuer as objects. */
 export function legacyCertificate(certificate: X509Certificate): ReturnType<X509Certificate['toLegacyObject']> {

@@ -18,8 +18,8 @@ const FIRST_THREAD = MARK + 1;
 
 /**
  * Counts what the threads of a process hold, in total and by key. Each thread writes only its own part of the memory,
- * so nobody waits for a lock, and the part of a thread that has ended is cleared. Keys are not stored: each has one place
- * in each row, and the lesser count is its own, or too high in the rare case that two keys share both places.
+ * so nobody waits for a lock, and the part of a thread that has ended is cleared. Keys are not stored: each has one
+ * place in each row, and the lesser count is its own, or too high in the rare case that two keys share both places.
  */
 export class SharedTally {
   readonly #words: Int32Array;
@@ -113,8 +113,8 @@ const WAIT_MS = 1;
 const FREE = 0;
 
 /**
- * A lock in memory that threads share, for a moment without I/O. A thread may be ended while it holds the lock: then the
- * main thread releases it, which must therefore never wait for one that another thread has.
+ * A lock in memory that threads share, for a moment without I/O. A thread may be ended while it holds the lock: then
+ * the main thread releases it, which must therefore never wait for one that another thread has.
  */
 export class ThreadLock {
   readonly #words: Int32Array;

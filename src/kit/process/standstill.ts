@@ -10,8 +10,8 @@ const CATCH_UP_WITHIN_MS = 2_000;
  * Notices that this thread stood still: its process was stopped, or its machine suspended. Afterwards requests and the
  * news of other nodes wait in sockets, and the event loop reads them in any order.
  *
- * *current*: `look` returns null. → *behind*, when more than a second has passed since the last look: until everything is
- * known that other nodes changed before. A standstill while it is read begins another reading. → *current*.
+ * *current*: `look` returns null. → *behind*, when more than a second has passed since the last look: until everything
+ * is known that other nodes changed before. A standstill while it is read begins another reading. → *current*.
  *
  * Somebody must look at least twice a second.
  */
@@ -27,8 +27,8 @@ export class Standstill {
   }
 
   /**
-   * Called per request, with the current time. Null: it did not stand still. Otherwise, when that is known, whether this
-   * thread has caught up; then look again, because it may have stood still meanwhile.
+   * Called per request, with the current time. Null: it did not stand still. Otherwise, when that is known, whether
+   * this thread has caught up; then look again, because it may have stood still meanwhile.
    */
   look(nowMs = performance.now()): Promise<boolean> | null {
     const wallMs = Date.now();
@@ -62,7 +62,10 @@ export function ownThread(): string | null {
   }
 }
 
-/** How long a thread of this process was ready to run, but got no CPU, since it started. Zero where the system does not tell. */
+/**
+ * How long a thread of this process was ready to run, but got no CPU, since it started. Zero where the system does not
+ * tell.
+ */
 export function runDelayMs(thread: string): number {
   try {
     // Nanoseconds on a CPU, nanoseconds of waiting for one, turns (Documentation/scheduler/sched-stats.rst).

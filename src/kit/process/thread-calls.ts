@@ -75,7 +75,10 @@ export class ThreadCalls<Remote> {
     if (this.#end === null) this.#post({ name, args }, handedOver);
   }
 
-  /** Calls without an answer, which are copied over as many turns of the event loop as they need. What is sent later follows them. */
+  /**
+   * Calls without an answer, which are copied over as many turns of the event loop as they need. What is sent later
+   * follows them.
+   */
   tellInSlices<Name extends keyof Remote & string>(
     name: Name,
     argsOfEach: readonly (Remote[Name] extends (...args: infer Args) => unknown ? Args : never)[],

@@ -4,9 +4,9 @@ import { BYTES_PER_COLLECTION_OF_AGENTS, collectPassedBuffers } from '../net/wai
 import { RestCollector } from './rest-collector.ts';
 
 /**
- * V8 counts buffers outside of the heap towards the limit of its old generation, too. A transfer promotes nearly nothing, and then this
- * limit is 8 MB above what is alive: a collection of the whole heap for each 9 MB, or two thirds of the server's CPU. While bytes pass,
- * the limit is therefore as far away as V8's own one for such buffers.
+ * V8 counts buffers outside of the heap towards the limit of its old generation, too. A transfer promotes nearly
+ * nothing, and then this limit is 8 MB above what is alive: a collection of the whole heap for each 9 MB, or two thirds
+ * of the server's CPU. While bytes pass, the limit is therefore as far away as V8's own one for such buffers.
  */
 const ROOM_BYTES = 64 * 1024 * 1024;
 const ROOM_FOR_MS = 10_000;
@@ -37,8 +37,9 @@ export function tuneRuntime({ isAgent = false, quietMs }: TuningOptions = {}): T
   // (request, response, headers, streams) until the next full garbage collection, which looks like survival again: a
   // third of all that is allocated.
   setFlagsFromString('--no-allocation-site-pretenuring');
-  // V8 begins to reduce memory after eight idle seconds and throws compiled code away: the next thousands of requests cost
-  // up to three times as much. `RestCollector` frees the same memory, but only when a process has really come to rest.
+  // V8 begins to reduce memory after eight idle seconds and throws compiled code away: the next thousands of requests
+  // cost up to three times as much. `RestCollector` frees the same memory, but only when a process has really come to
+  // rest.
   setFlagsFromString('--memory-reducer-delay-ms=60000');
   const collect = collector();
   if (collect === null) return { collectAll: () => {}, stop: () => {} };

@@ -11,8 +11,8 @@ export { type ReferenceAnnotation, referenceAnnotation } from './schema-facts.ts
 const SENT_TO_KEYWORD = 'x-sent-to';
 
 /**
- * Where a secret goes. A field: the sibling that holds its destination. `upstream`: wherever the requests of its route go.
- * `nowhere`: it does not leave this server, or visitors get it. A destination must not change under a secret
+ * Where a secret goes. A field: the sibling that holds its destination. `upstream`: wherever the requests of its route
+ * go. `nowhere`: it does not leave this server, or visitors get it. A destination must not change under a secret
  * (decision 4).
  */
 export type SecretDestination = { readonly field: string } | 'upstream' | 'nowhere';

@@ -26,8 +26,8 @@ export function fieldSetBy<Schema extends DocumentedSchema>(
 }
 
 /**
- * A body with the descriptions that its fields have at its resource: the document does not repeat them. `resolved` follows
- * the reference of a field that many objects have.
+ * A body with the descriptions that its fields have at its resource: the document does not repeat them. `resolved`
+ * follows the reference of a field that many objects have.
  */
 export function withDescriptionsOf<Schema extends DocumentedSchema>(
   body: Schema,

@@ -9,8 +9,8 @@ export const SECRET_KEYWORD = 'x-secret';
 
 /**
  * `readable`: returned to callers that may read secrets, `""` to others. `masked`: returned once by the create that
- * generated it, afterwards as a mask. `write_only`: never returned. `hashed`: only a hash is stored; reads as `""`, which
- * keeps it when sent back.
+ * generated it, afterwards as a mask. `write_only`: never returned. `hashed`: only a hash is stored; reads as `""`,
+ * which keeps it when sent back.
  */
 export type SecretVisibility = 'readable' | 'masked' | 'write_only' | 'hashed';
 

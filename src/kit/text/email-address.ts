@@ -32,7 +32,9 @@ export function emailAddress(written: string): EmailAddress | null {
   };
 }
 
-/** In lower case and ASCII (RFC 5891), so that both spellings of an international name are one. Null: not a domain name. */
+/**
+ * In lower case and ASCII (RFC 5891), so that both spellings of an international name are one. Null: not a domain name.
+ */
 export function domainName(written: string): string | null {
   const text = written.toLowerCase();
   if (/^[a-z0-9_-]+(\.[a-z0-9_-]+)*$/.test(text)) return text;
@@ -81,8 +83,8 @@ const CHOSEN_ENDS: readonly string[] = [
 ];
 
 /**
- * Whether a rule about this claim would match an address that the provider has not verified. A name counts by the end of
- * its last part, in any spelling: `Email`, `user.email`, `https://example.com/primary_email`; for values that are
+ * Whether a rule about this claim would match an address that the provider has not verified. A name counts by the end
+ * of its last part, in any spelling: `Email`, `user.email`, `https://example.com/primary_email`; for values that are
  * addresses, by any step of a path: `email.value`.
  */
 export function isAddressClaim(name: string, values: readonly JsonValue[]): boolean {

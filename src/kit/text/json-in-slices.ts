@@ -6,8 +6,8 @@ const BYTES_PER_STEP = 65_536;
 
 /**
  * `JSON.parse` in slices: 64 MiB of it would take the event loop for a second. `parseText` parses a part, and may
- * reject more than JSON does. Throws a RangeError if the value is nested too deeply, has too many values, or a text that
- * is too long to be parsed in one turn.
+ * reject more than JSON does. Throws a RangeError if the value is nested too deeply, has too many values, or a text
+ * that is too long to be parsed in one turn.
  */
 export async function parseJsonInSlices(
   lane: SliceLane,
@@ -27,9 +27,9 @@ export async function parseJsonInSlices(
 class OpenContainer {
   readonly start: number;
   readonly isArray: boolean;
-  /** Its first part was parsed: it will be put together from parts. */
+  /** The container's first part was parsed: it will be put together from parts. */
   isDivided = false;
-  /** It waits for the value of a divided container inside it. */
+  /** The container waits for the value of a divided container inside it. */
   isHolding = false;
   /** That value was the last thing in it: a comma or its end must follow. */
   isAfterHeld = false;

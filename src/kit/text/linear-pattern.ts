@@ -70,7 +70,10 @@ const MAX_MATCH_WORK = 500_000;
 /** No path or program of a person is longer. */
 const MAX_LENGTH = 2_048;
 
-/** Whether patterns are too large together to be compiled at all. Those that are too large alone are refused without that. */
+/**
+ * Whether patterns are too large together to be compiled at all. Those that are too large alone are refused without
+ * that.
+ */
 export function areTooLargeTogether(sources: readonly string[]): boolean {
   const steps = sources.map(expectedSteps).filter((each) => each <= MAX_EXPECTED_STEPS);
   return steps.reduce((total, each) => total + each, 0) > MAX_TOTAL_EXPECTED;

@@ -17,7 +17,9 @@ function nearMatches(word: string, candidates: Iterable<string>, most = 3): stri
     .map((entry) => entry.candidate);
 }
 
-/** Edits and swaps of two neighbors, abandoned beyond `limit`; the input is bounded because it may come from a client. */
+/**
+ * Edits and swaps of two neighbors, abandoned beyond `limit`; the input is bounded because it may come from a client.
+ */
 function editDistance(from: string, to: string, limit: number): number {
   if (from.length > 64 || Math.abs(from.length - to.length) > limit) return limit + 1;
   let previous = Array.from({ length: to.length + 1 }, (_, column) => column);

@@ -58,7 +58,9 @@ function inUnit(text: string, unit: BareUnit): number | null {
 
 const RFC_3339 = /^(\d{4})-(\d\d)-(\d\d)[Tt]([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d+)?([Zz]|[+-]([01]\d|2[0-3]):[0-5]\d)$/;
 
-/** Milliseconds of a time such as "2026-11-20T18:00:00Z"; null for everything else, also for a day that does not exist. */
+/**
+ * Milliseconds of a time such as "2026-11-20T18:00:00Z"; null for everything else, also for a day that does not exist.
+ */
 export function parseRfc3339(text: string): number | null {
   const parts = RFC_3339.exec(text);
   if (parts === null) return null;

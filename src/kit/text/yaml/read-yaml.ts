@@ -17,7 +17,7 @@ export interface YamlProblem {
   readonly column: number;
   /** The parser's code; null for text that is valid YAML and not allowed. */
   readonly code: string | null;
-  /** It never quotes a value, which may be a secret. */
+  /** The text never quotes a value, which may be a secret. */
   readonly problem: string;
 }
 
