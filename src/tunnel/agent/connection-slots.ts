@@ -27,8 +27,8 @@ const PERIOD_MS = 600_000;
 
 /**
  * Moves connections to nodes that have none. While two connections are on one node and another node is free, it opens a
- * *trial* connection. If that is on a free node, it takes the place of one of the two; otherwise it retires, and the next
- * trial follows after a longer delay. Existing connections stay until then.
+ * *trial* connection. If that is on a free node, it takes the place of one of the two; otherwise it retires, and the
+ * next trial follows after a longer delay. Existing connections stay until then.
  */
 class NodeSpread {
   readonly #parts: NodeSpreadParts;

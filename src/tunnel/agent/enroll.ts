@@ -18,7 +18,9 @@ const TRY_AGAIN_MS = 1_000;
 
 export interface EnrollOptions {
   readonly invitation: Invitation;
-  /** The agent's own choice; the server stores its hash. With the same one, a repeated enrolment has the same result. */
+  /**
+   * The agent's own choice; the server stores its hash. With the same one, a repeated enrolment has the same result.
+   */
   readonly token: string;
   /** Host name of this machine. */
   readonly name: string;

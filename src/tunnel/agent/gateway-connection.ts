@@ -44,7 +44,9 @@ const CLOSE_WITHIN_MS = 1_000;
 /** Wait after the last stream of a draining connection: the server may have sent another one before it knew. */
 const QUIET_MS = 1_000;
 const HIGHEST_STREAM_ID = 2 ** 31 - 1;
-/** The server may ask for more: visitors reach it until another process has taken over. It then closes the connection. */
+/**
+ * The server may ask for more: visitors reach it until another process has taken over. It then closes the connection.
+ */
 const LONGEST_QUIET_MS = 120_000;
 
 /**
@@ -265,7 +267,8 @@ let allowed: number | null = null;
 
 /**
  * Each request may need a connection to the service, so an agent with few files takes fewer requests: the server then
- * leaves a part of them to each visitor. Otherwise one visitor could use up the files, and everybody would get an error.
+ * leaves a part of them to each visitor. Otherwise one visitor could use up the files, and everybody would get an
+ * error.
  */
 function maxStreams(): number {
   allowed ??= Math.floor((descriptorLimit() - RESERVED_FILES) / MAX_BUSY_CONNECTIONS);

@@ -185,7 +185,7 @@ export interface CommandEvent {
 /** Connections were opened, moved or lost, in an installation of several nodes. */
 export interface NodesEvent {
   readonly type: 'nodes';
-  /** Those that have a connection now. */
+  /** Nodes that have a connection now. */
   readonly nodes: readonly AgentNode[];
 }
 

@@ -71,7 +71,10 @@ export class KnownNodes {
     return this.#nodes.keys().some((id) => !occupied.has(id));
   }
 
-  /** How long to wait for a node that is not among these. Not for longer pauses: a balancer may lead where nodes' own addresses do not. */
+  /**
+   * How long to wait for a node that is not among these. Not for longer pauses: a balancer may lead where nodes' own
+   * addresses do not.
+   */
   pausedMs(occupied: ReadonlySet<string>): number {
     const free = [...this.#nodes.values()].filter(({ id, address }) => address !== null && !occupied.has(id));
     if (free.length === 0) return 0;
@@ -85,8 +88,8 @@ export class KnownNodes {
   }
 
   /**
-   * `occupied`: the nodes of the agent's other connections. A free node comes first, then the configured address, then any
-   * node. Without another connection the configured address comes first: the list may be old.
+   * `occupied`: the nodes of the agent's other connections. A free node comes first, then the configured address, then
+   * any node. Without another connection the configured address comes first: the list may be old.
    */
   target(occupied: ReadonlySet<string>): DialTarget {
     const named = shuffled([...this.#nodes.values()].filter(({ address }) => address !== null));

@@ -58,7 +58,7 @@ export class Tunnel implements AgentTunnel {
     return texts.length > MAX_SHOWN ? `${shown} and ${texts.length - MAX_SHOWN} more` : shown;
   }
 
-  /** It carries raw connections, not HTTP requests. */
+  /** The tunnel carries raw connections, not HTTP requests. */
   get isRaw(): boolean {
     return this.proto === 'tcp' || this.proto === 'tls';
   }

@@ -35,7 +35,7 @@ export interface AgentHandshakesOptions {
 export class AgentHandshakes {
   readonly #clients: ArrivingClients;
   readonly #handshakes: Handshakes;
-  /** It never listens: a proxy's header comes before TLS. */
+  /** The server never listens: a proxy's header comes before TLS. */
   readonly #server: Server;
 
   constructor({ clients, tls, contextFor, threads, log, onAgent }: AgentHandshakesOptions) {

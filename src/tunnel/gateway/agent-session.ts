@@ -50,18 +50,20 @@ export class AgentSession {
   problems: readonly string[] = [];
   generation = 1;
   isEnded = false;
-  /** Its start was reported as an event, here or by its former home. */
+  /** The session's start was reported as an event, here or by its former home. */
   isReported = false;
   /**
-   * Its agent was asked to connect to another process, and may come back with a new session. That one ends this one, and
-   * the agent must not take it for the end of both.
+   * The agent was asked to connect to another process, and may come back with a new session. That one ends this one,
+   * and the agent must not take it for the end of both.
    */
   isSentAway = false;
   offlineTimer: NodeJS.Timeout | null = null;
   /** Binds are executed one after the other. */
   work: Promise<void> = Promise.resolve();
   #secretHash: Buffer = NO_HASH;
-  /** Also valid until the agent has shown that it received the current one: a welcome may be lost with its connection. */
+  /**
+   * Also valid until the agent has shown that it received the current one: a welcome may be lost with its connection.
+   */
   #formerHash: Buffer = NO_HASH;
 
   constructor(facts: {
@@ -169,7 +171,7 @@ export class BoundTunnel implements OnlineTunnel {
   metadata: string;
   forwardsTo: string;
   modules: NonNullable<Bind['modules']>;
-  /** Its agent is connected, here or to another node, and it was announced as online. */
+  /** The agent is connected, here or to another node, and it was announced as online. */
   isListed = false;
   /** Set once it is published. */
   publicUrl: string | null = null;
@@ -264,7 +266,9 @@ export interface LocalConnection extends AgentLink, SessionConnection {
   measureRoundTrip(): boolean;
   /** The agent has identified itself and was accepted. */
   greeted(): void;
-  /** A worker that has the connection serves the session's names by the right of this node only while it is the home. */
+  /**
+   * A worker that has the connection serves the session's names by the right of this node only while it is the home.
+   */
   belongsTo?(sessionId: string, isHome: boolean): void;
   /** The agent connects to another process; requests still go to it on this connection until `drain`. */
   sendAway(): void;

@@ -10,8 +10,8 @@ const MAX_MOVES = 3;
 type Connections = () => Iterable<readonly [LocalConnection, AgentSession | null]>;
 
 /**
- * Keeps the connections of each agent in different workers. When a worker ends, its agents reconnect to the others; once
- * it is replaced, they would stay there, and the end of that one worker would take all their tunnels offline.
+ * Keeps the connections of each agent in different workers. When a worker ends, its agents reconnect to the others;
+ * once it is replaced, they would stay there, and the end of that one worker would take all their tunnels offline.
  */
 export class ConnectionSpread {
   readonly #connections: Connections;

@@ -75,8 +75,9 @@ export interface Redeemed {
 
 export interface Invitations {
   /**
-   * Spends the invitation with this secret, and creates a credential with the token, in one commit. Null: it expired, was
-   * used or revoked, or never existed. `waiting`: it belongs to a change that may be reverted. Rejects without the database.
+   * Spends the invitation with this secret, and creates a credential with the token, in one commit. Null: it expired,
+   * was used or revoked, or never existed. `waiting`: it belongs to a change that may be reverted. Rejects without the
+   * database.
    */
   redeem(request: RedeemRequest): Promise<Redeemed | 'waiting' | null>;
 }

@@ -172,7 +172,7 @@ export class Presence {
 
   async #put(leases: readonly Lease[]): Promise<void> {
     if (leases.length === 0) return;
-    // It returned before it was removed.
+    // The tunnel returned before it was removed.
     for (const lease of leases) this.#notRemoved.delete(nameOf(lease));
     const written = this.#options.store.put(leases);
     if (this.#options.isEssential) return written;

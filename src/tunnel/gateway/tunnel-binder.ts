@@ -234,7 +234,9 @@ export class TunnelBinder {
     return null;
   }
 
-  /** Its name or port, unless another tunnel of the session has the same name on the other listener. */
+  /**
+   * Gives back the tunnel's name or port, unless another tunnel of the session has the same name on the other listener.
+   */
   #giveBack(session: AgentSession, tunnel: BoundTunnel): void {
     const { heldNames, claims } = this.#parts;
     if (tunnel.host !== null) heldNames.release(tunnel.host, tunnel);
@@ -301,7 +303,7 @@ interface CredentialChangePorts {
   sessions(): readonly AgentSession[];
   isAllowed(tunnel: BoundTunnel, acl: readonly string[]): boolean;
   endSession(session: AgentSession, code: string, reason: string): void;
-  /** Its home is another node, which may not be linked. */
+  /** The session's home is another node, which may not be linked. */
   cutCopy(session: AgentSession, code: string, reason: string): void;
   endTunnel(tunnel: BoundTunnel): void;
 }

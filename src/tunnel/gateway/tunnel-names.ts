@@ -170,7 +170,7 @@ export class TunnelNames {
     }
     if (!other.isOnline) {
       this.#ports.endTunnel(holder, `${host} was taken over by another agent`);
-      // It may wait for the store, and nothing reaches the tunnel meanwhile.
+      // The release may wait for the store, and nothing reaches the tunnel meanwhile.
       this.#held.release(host, holder);
     } else if (!other.isSentAway && (await other.isAlive(HOLDER_ANSWERS_WITHIN_MS))) {
       return refusal(
@@ -202,7 +202,9 @@ export interface ClaimRefusal {
 /** `again`: a session of this node took it in the meantime. */
 export type ClaimResult = 'claimed' | 'again' | ClaimRefusal;
 
-/** Names and ports that sessions own in the whole installation. Rules among sessions of one node are in `TunnelNames`. */
+/**
+ * Names and ports that sessions own in the whole installation. Rules among sessions of one node are in `TunnelNames`.
+ */
 export interface Claims {
   /** `what` names the key in a refusal. `isChosen`: any other would do, so that nobody has to give it up. */
   claim(session: AgentSession, key: string, what: string, isChosen?: boolean): Promise<ClaimResult>;
@@ -246,7 +248,10 @@ export class TunnelPorts {
     this.#parts = parts;
   }
 
-  /** Takes a port over from a dead session of the same credential. Null: nobody of this node has it, or has it any longer. */
+  /**
+   * Takes a port over from a dead session of the same credential. Null: nobody of this node has it, or has it any
+   * longer.
+   */
   async free(claimant: Claimant, port: number): Promise<ClaimRefusal | null> {
     const holder = this.#holderOf(port);
     if (holder === undefined || holder.session.id === claimant.id) return null;

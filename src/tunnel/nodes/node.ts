@@ -36,7 +36,10 @@ export interface NodeRow extends NodeFacts {
   readonly problems: readonly ReportedFinding[];
 }
 
-/** What is wrong with the links, the clock and the ports of a node. Others declare in tables of their own what they report. */
+/**
+ * What is wrong with the links, the clock and the ports of a node. Others declare in tables of their own what they
+ * report.
+ */
 export const nodeFindings = findingTable('nodes', {
   clock_differs: {
     level: 'problem',

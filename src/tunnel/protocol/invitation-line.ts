@@ -5,7 +5,10 @@ import { parseListenAddress } from '../../kit/net/listen-address.ts';
 export interface Invitation {
   /** `host:port` to dial. */
   readonly gateway: string;
-  /** SHA-256, in hex, of the CA certificate that signs the gateway's certificate. Null: an authority that the system trusts does. */
+  /**
+   * SHA-256, in hex, of the CA certificate that signs the gateway's certificate. Null: an authority that the system
+   * trusts does.
+   */
   readonly caSha256: string | null;
   /** 128 random bits, in base64url. */
   readonly secret: string;
@@ -25,7 +28,10 @@ const MAX_LENGTH = 1024;
 /** No quote, space or bracket: a shell passes the line on as it is, also with an IPv6 address in it. */
 const FORM = /^pstn-([A-Za-z0-9_-]+)$/;
 
-/** `pstn-` and the base64url of: version, length of the hash (0 or 32), hash, secret, address, first bytes of the SHA-256 of all before. */
+/**
+ * `pstn-` and the base64url of: version, length of the hash (0 or 32), hash, secret, address, first bytes of the
+ * SHA-256 of all before.
+ */
 export function invitationLine({ gateway, caSha256, secret }: Invitation): string {
   const digest = Buffer.from(caSha256 ?? '', 'hex');
   const body = Buffer.concat([

@@ -10,7 +10,7 @@ export interface LocalFailure {
   readonly reason: string;
   /** Whether the service may have received the request. If not, the server may send it to another target. */
   readonly mayHaveBeenSent: boolean;
-  /** It ended the connection before it had read the body of the request. */
+  /** The service ended the connection before it had read the body of the request. */
   readonly isUnread?: boolean;
 }
 

@@ -7,8 +7,8 @@ import type { BodySource } from '../../../proxy/upstream/upstream.ts';
 import { CLIENT_ADDRESS_HEADER, TUNNEL_HEADER } from '../../protocol/protocol.ts';
 
 /**
- * The body of a gateway's request, for `BodySender`: `data`, then `end`, or `close` when it is cut off. It starts paused, and holds what
- * arrives meanwhile; the window of the stream bounds that.
+ * The body of a gateway's request, for `BodySender`: `data`, then `end`, or `close` when it is cut off. It starts
+ * paused, and holds what arrives meanwhile; the window of the stream bounds that.
  */
 class ServedBody extends EventEmitter implements BodySource {
   readableEnded = false;
@@ -91,8 +91,8 @@ export interface ServedStreamOwner extends ListenerOwner {
 }
 
 /**
- * The stream of a gateway's request, without listeners and without the runtime's buffer for readers: see `takeStream`. Requests that
- * switch protocols, and connections, are not served like this: their streams are spliced.
+ * The stream of a gateway's request, without listeners and without the runtime's buffer for readers: see `takeStream`.
+ * Requests that switch protocols, and connections, are not served like this: their streams are spliced.
  */
 export class ServedStream implements StreamTaker {
   /** Null until its tunnel is known. */
@@ -197,7 +197,9 @@ export interface RequestReading {
   readonly expectsContinue: boolean;
 }
 
-/** Specific to this connection, or computed again. The gateway sends TE only as "trailers", which gRPC services need. */
+/**
+ * Specific to this connection, or computed again. The gateway sends TE only as "trailers", which gRPC services need.
+ */
 const NOT_FORWARDED: ReadonlySet<string> = new Set(['host', ...HOP_BY_HOP.filter((name) => name !== 'te')]);
 const CONTENT_LENGTH = /^(?:0|[1-9][0-9]{0,14})$/;
 

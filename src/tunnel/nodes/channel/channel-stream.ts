@@ -70,7 +70,7 @@ export interface ChannelView {
   readonly output: ChannelOutput;
   /** Bytes that each exchange may have in flight to this node. */
   readonly windowBytes: number;
-  /** This much more of a response waits, or less. */
+  /** More of a response waits, by this many bytes, or less. */
   held(bytes: number): void;
   /** The exchange has data to send. */
   await(stream: ChannelStream): void;

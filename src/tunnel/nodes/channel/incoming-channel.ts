@@ -25,8 +25,8 @@ export interface ReceivedRequest {
 }
 
 /**
- * Null: this node does not have the tunnel. A shortage: it has, and its agent has no stream left. Otherwise `start` follows, once
- * the stream is part of the channel.
+ * Null: this node does not have the tunnel. A shortage: it has, and its agent has no stream left. Otherwise `start`
+ * follows, once the stream is part of the channel.
  */
 export type ChannelRequestHandler = (request: ReceivedRequest, place: ChannelPlace) => StartedStream | Shortage | null;
 

@@ -12,7 +12,7 @@ import type { ReceivedRequest } from '../channel/incoming-channel.ts';
 export function rawFor({ relay }: AgentLink, raw: HeaderList): HeaderList {
   if (relay === 'node') return raw;
   const untraced = raw.includes(HOP_TRACE_HEADER) ? withoutHopTrace(raw) : raw;
-  // It comes last.
+  // The visitor's header comes last.
   return relay === undefined && untraced.at(-2) === VISITOR_HEADER ? untraced.slice(0, -2) : untraced;
 }
 

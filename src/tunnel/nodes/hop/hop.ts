@@ -49,7 +49,10 @@ interface HopParts {
   readonly trace: HopTrace | null;
   readonly isWebSocket: boolean;
   readonly visitor: string | undefined;
-  /** For a worker: it hears which node has taken the stream. Absent: the stream is another node's, which looks for further ways itself. */
+  /**
+   * For a worker: it hears which node has taken the stream. Absent: the stream is another node's, which looks for
+   * further ways itself.
+   */
   readonly nextLink?: (refused: AgentLink) => AgentLink | null;
   /** Called once, when the other node's stream has closed. */
   readonly onClosed: () => void;
@@ -323,8 +326,8 @@ export class Hop implements StreamTaker {
   }
 
   /**
-   * A node or worker that no longer has the tunnel, or whose agent has no stream left, refuses the stream, and a broken link to a
-   * node is lost.
+   * A node or worker that no longer has the tunnel, or whose agent has no stream left, refuses the stream, and a broken
+   * link to a node is lost.
    */
   #isNotTaken(code: number): boolean {
     const { relay } = this.#link;

@@ -20,8 +20,8 @@ interface HopSources {
 
 /**
  * Serves connections and WebSockets of other nodes for agents that are connected here. `local` knows only these agents:
- * a stream that came over a link never leaves over another link, so no header has to mark the stream. For a worker it knows
- * those of other nodes too.
+ * a stream that came over a link never leaves over another link, so no header has to mark the stream. For a worker it
+ * knows those of other nodes too.
  */
 export function receiveHops(
   local: OnlineTunnels,
@@ -54,7 +54,10 @@ export function receiveHops(
   };
 }
 
-/** Serves requests of other nodes, and in a worker those of the main thread, which arrive on the channel, in the same way. */
+/**
+ * Serves requests of other nodes, and in a worker those of the main thread, which arrive on the channel, in the same
+ * way.
+ */
 export function receiveChannelHops(local: OnlineTunnels, tracing: HopTracing | null = null): ChannelRequestHandler {
   return (request, place) => {
     const { raw } = request;

@@ -40,10 +40,10 @@ export interface RequestHopParts {
 
 /**
  * A request of another node or of a worker, copied from its channel to a connection of the agent, or to the channel of
- * the worker or node that has one, and back. A hop changes nothing, and has no deadlines: the thread with the client has
- * them. For a worker it tries further ways to the agent when one refuses or loses the request, like `TunnelExchange`. A
- * node does that itself: for it, the hop tries further workers only, and only after a refusal. A hop is over when both
- * messages are complete, or one side resets.
+ * the worker or node that has one, and back. A hop changes nothing, and has no deadlines: the thread with the client
+ * has them. For a worker it tries further ways to the agent when one refuses or loses the request, like
+ * `TunnelExchange`. A node does that itself: for it, the hop tries further workers only, and only after a refusal. A
+ * hop is over when both messages are complete, or one side resets.
  */
 export class RequestHop extends ChannelStream implements Carried {
   readonly #tunnel: OnlineTunnel;

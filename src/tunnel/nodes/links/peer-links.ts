@@ -121,8 +121,8 @@ export interface FeedFollower {
 
 /**
  * Takes a stream, with its errors, and calls `onClosed` once after the stream has closed. False, or a shortage of the
- * agent: the handler did not take the stream, and the other node may try elsewhere. The stream has no listeners yet: each listener costs time in
- * every request.
+ * agent: the handler did not take the stream, and the other node may try elsewhere. The stream has no listeners yet:
+ * each listener costs time in every request.
  */
 export type PeerStreamHandler = (
   stream: ServerHttp2Stream,
@@ -191,7 +191,9 @@ const TICK_MS = 100;
  */
 const MOST_PER_TICK_MS = 2 * TICK_MS;
 
-/** Pings a peer and reports when nothing arrived for too long. Any bytes count: a ping may wait behind a large transfer. */
+/**
+ * Pings a peer and reports when nothing arrived for too long. Any bytes count: a ping may wait behind a large transfer.
+ */
 export class PeerLiveness {
   readonly #socket: Socket;
   readonly #session: Http2Session;

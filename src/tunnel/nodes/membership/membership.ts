@@ -37,7 +37,9 @@ export interface Membership {
 /** `isDoubtful`: other nodes may have taken over names and sessions of this node. */
 export type LapseListener = (isDoubtful: boolean) => void | Promise<void>;
 
-/** Lease of a node and its renewal. A claim against a dead node waits for the lease; all timings add up to under 3 s. */
+/**
+ * Lease of a node and its renewal. A claim against a dead node waits for the lease; all timings add up to under 3 s.
+ */
 export const NODE_LEASE_MS = 1_500;
 export const NODE_RENEW_MS = 400;
 
