@@ -23,7 +23,9 @@ interface State {
   readonly isLoading: boolean;
 }
 
-/** A list of the API, page by page: the next page is asked for when its rows come into view. A null path has no rows. */
+/**
+ * A list of the API, page by page: the next page is asked for when its rows come into view. A null path has no rows.
+ */
 export function usePages(path: string | null, listKey: string): Pages {
   const [round, setRound] = useState(0);
   const [state, setState] = useState<State>({ rows: [], count: null, next: null, error: null, isLoading: true });

@@ -26,8 +26,8 @@ export async function write<Body>(wanted: Write): Promise<Answer<Body>> {
 }
 
 /**
- * A changeset knows no If-Match: it expects the revision at which the document was still the one that was edited. Writes
- * to other documents change the revision too, so it tries again.
+ * A changeset knows no If-Match: it expects the revision at which the document was still the one that was edited.
+ * Writes to other documents change the revision too, so it tries again.
  */
 async function writeOnTrial<Body>({ method, path, body, etag }: Write, confirmWithin: string): Promise<Answer<Body>> {
   for (let tries = 1; ; tries += 1) {

@@ -22,7 +22,9 @@ interface ChoiceListProps<Value extends string> {
   readonly onChange: (value: Value) => void;
 }
 
-/** One of several, each with its own fields. Choosing one leads to its first field, so that nobody has to click there. */
+/**
+ * One of several, each with its own fields. Choosing one leads to its first field, so that nobody has to click there.
+ */
 export function ChoiceList<Value extends string>(props: ChoiceListProps<Value>) {
   const { legend, name, value, choices, problem = null, isRequired = false, onChange } = props;
   const list = useRef<HTMLFieldSetElement>(null);

@@ -5,7 +5,9 @@ import { RowHeights, rowAt } from './row-heights.ts';
 export interface Column<Row> {
   readonly name: string;
   readonly cell: (row: Row) => ComponentChildren;
-  /** Width and alignment; "middle" and "low" disappear where the table is too narrow for them. On a phone nothing does. */
+  /**
+   * Width and alignment; "middle" and "low" disappear where the table is too narrow for them. On a phone nothing does.
+   */
   readonly class?: string;
   /** On a phone, a row begins with this one instead of the first. */
   readonly isTitle?: boolean;

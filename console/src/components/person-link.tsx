@@ -1,7 +1,10 @@
 import { href } from '../router/location.ts';
 import { useName } from './use-name.ts';
 
-/** Where the API has those who make requests. A workload is named by its subject, and somebody with a password by the name. */
+/**
+ * Where the API has those who make requests. A workload is named by its subject, and somebody with a password by the
+ * name.
+ */
 const PATHS: Readonly<Record<string, string>> = {
   user: '/app/users',
   service_account: '/service_accounts',

@@ -70,7 +70,7 @@ export function ResourceList({ type, path, columns, extraColumns, purpose, hint,
   );
 }
 
-/** Its name, what tells it apart, and when it was made. */
+/** A document's name, what tells it apart, and when it was made. */
 function columnsOf(type: ResourceType): readonly Column<Document>[] {
   const fields = Object.entries(type.item.properties ?? {})
     .filter(([name, field]) => isTelling(name, field))

@@ -22,7 +22,9 @@ effect(() => {
   names.value = new Map();
 });
 
-/** What people call a document; null: not known yet, or it has no name. References of one page are asked for together. */
+/**
+ * What people call a document; null: not known yet, or it has no name. References of one page are asked for together.
+ */
 export function useName(reference: Reference | null | undefined): string | null {
   const id = reference?.id ?? '';
   useEffect(() => {

@@ -9,7 +9,10 @@ interface Page {
   readonly next_page_uri: string | null;
 }
 
-/** Ranges of those IP policies that only allow, by their ids: a form can show them as addresses. None if this session may not see all of them. */
+/**
+ * Ranges of those IP policies that only allow, by their ids: a form can show them as addresses. None if this session
+ * may not see all of them.
+ */
 export async function plainPolicies(ids: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>> {
   if (ids.length === 0 || !areAllowed(['ip_policy_rules:read', 'ip_policy_lists:read'])) return new Map();
   const filter = encodeURIComponent(`obj.ip_policy.id in ${JSON.stringify(ids)}`);

@@ -18,7 +18,10 @@ interface Wanted {
   readonly ids: Set<string>;
 }
 
-/** The documents that references name, by id: one request for each list and 25 ids. Missing: deleted, or not for this session. */
+/**
+ * The documents that references name, by id: one request for each list and 25 ids. Missing: deleted, or not for this
+ * session.
+ */
 export async function loadByIds(
   references: readonly Reference[],
   abort?: AbortSignal,

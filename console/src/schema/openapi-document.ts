@@ -40,7 +40,10 @@ export const apiDocumentError = signal<ApiError | null>(null);
 
 let isLoading = false;
 
-/** The API describes itself: forms, labels and lists follow from it, also for resources that this console never heard of. */
+/**
+ * The API describes itself: forms, labels and lists follow from it, also for resources that this console never heard
+ * of.
+ */
 export async function loadApiDocument(): Promise<void> {
   if (isLoading || apiDocument.value !== null) return;
   isLoading = true;
@@ -55,8 +58,8 @@ export async function loadApiDocument(): Promise<void> {
 }
 
 /**
- * The document shares fields that many objects have, such as "metadata", and describes the fields of a body at the resource
- * only. Here each object has its own again.
+ * The document shares fields that many objects have, such as "metadata", and describes the fields of a body at the
+ * resource only. Here each object has its own again.
  */
 function withOwnFields(document: OpenapiDocument): OpenapiDocument {
   const { schemas } = document.components;

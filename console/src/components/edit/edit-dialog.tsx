@@ -28,7 +28,10 @@ interface EditDialogProps {
 
 type Theirs = Awaited<ReturnType<typeof loadCurrent>>;
 
-/** Form, then the difference or what it means, then the write with If-Match; a version of somebody else's is shown beside one's own. */
+/**
+ * Form, then the difference or what it means, then the write with If-Match; a version of somebody else's is shown
+ * beside one's own.
+ */
 export function EditDialog(props: EditDialogProps) {
   const { title, initial, without, preview, sentences, onClose, onSaved } = props;
   const [edited, setEdited] = useState(props.edited);

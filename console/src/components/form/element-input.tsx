@@ -10,7 +10,9 @@ interface ElementInputProps {
   readonly onInput: (text: string) => void;
 }
 
-/** One element of a list or a map, with what is wrong while it is typed. An empty one is named when the focus leaves it. */
+/**
+ * One element of a list or a map, with what is wrong while it is typed. An empty one is named when the focus leaves it.
+ */
 export function ElementInput({ id, label, text, placeholder, problem, onInput }: ElementInputProps) {
   const [isLeft, setLeft] = useState(false);
   const isWrong = problem !== null && (isLeft || text !== '');

@@ -12,7 +12,9 @@ export interface PasswordInputProps {
   readonly onInput: (event: { currentTarget: { value: string } }) => void;
 }
 
-/** A new password, typed or generated. A generated one is visible until the form is closed: nobody can read it again. */
+/**
+ * A new password, typed or generated. A generated one is visible until the form is closed: nobody can read it again.
+ */
 export function PasswordInput(props: PasswordInputProps) {
   const [isGenerated, setGenerated] = useState(false);
   return (

@@ -13,7 +13,7 @@ interface PlainFieldProps {
   readonly type?: 'text' | 'password';
   readonly isLong?: boolean;
   readonly isRequired?: boolean;
-  /** It is the first thing to fill in on its page. */
+  /** The field is the first thing to fill in on its page. */
   readonly hasFocus?: boolean;
   readonly choices?: readonly string[];
   /** Beside the input, such as a button. */

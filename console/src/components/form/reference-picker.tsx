@@ -24,7 +24,10 @@ interface Choice {
 const AFTER_TYPING_MS = 300;
 const ID = /\b[a-z]+_[0-9A-Za-z]{27}\b/;
 
-/** Chosen by name, with its id; an id can be pasted. The newest hundred of each kind are offered, and what the typed text finds. */
+/**
+ * Chosen by name, with its id; an id can be pasted. The newest hundred of each kind are offered, and what the typed
+ * text finds.
+ */
 export function ReferencePicker({ id, label, kinds, value, isRequired = false, onChange }: ReferencePickerProps) {
   const [typed, setTyped] = useState<string | null>(null);
   const wanted = useLater(typed === null || ID.test(typed) ? '' : typed.trim());

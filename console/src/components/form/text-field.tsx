@@ -11,7 +11,10 @@ const MASK = '••••••••';
 /** What a description says to those who write requests. */
 const FOR_PROGRAMS = / ?(Default: ""|"" in a PATCH removes it)\.?/;
 
-/** Text, numbers, times and secrets, with what is wrong while it is typed. A secret stays as it is while its input is empty. */
+/**
+ * Text, numbers, times and secrets, with what is wrong while it is typed. A secret stays as it is while its input is
+ * empty.
+ */
 export function TextField({ name, path, schema, isRequired, value, onChange }: FieldProps) {
   const isNumber = schema.type === 'integer' || schema.type === 'number';
   const isSecret = schema['x-secret'] !== undefined;

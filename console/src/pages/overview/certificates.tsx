@@ -9,7 +9,7 @@ import { useFirstPage } from './overview-data.ts';
 
 const SHOWN = 8;
 
-/** Those that expire first. */
+/** Certificates that expire first. */
 export function Certificates() {
   const managed = useFirstPage('/managed_certificates', 'managed_certificates', 'managed_certificates:read');
   const uploaded = useFirstPage('/tls_certificates', 'tls_certificates', 'tls_certificates:read');

@@ -14,7 +14,10 @@ import type { PageProps } from '../page-props.ts';
 import { AccountPage } from './account-page.tsx';
 import { PersonTraffic } from './person-traffic.tsx';
 
-/** A person has an account here (`ua_…`), or logged in with a provider (`au_…`): one page, under the id of the account if there is one. */
+/**
+ * A person has an account here (`ua_…`), or logged in with a provider (`au_…`): one page, under the id of the account
+ * if there is one.
+ */
 export function PersonPage({ params }: PageProps) {
   const id = params['id'] ?? '';
   return id.startsWith('au_') ? <LoginPerson id={id} /> : <AccountPage params={params} />;

@@ -14,7 +14,9 @@ import { ReviewView } from './review-view.tsx';
 import { TargetFields } from './target-fields.tsx';
 import { type TargetTest, testTarget } from './test-target.ts';
 
-/** A host, where it goes and who may enter, as one form: edge, route, backend and modules follow from it, in one change. */
+/**
+ * A host, where it goes and who may enter, as one form: edge, route, backend and modules follow from it, in one change.
+ */
 export function PublishPage() {
   const facts = useLoaded('publish facts', loadFacts);
   return (

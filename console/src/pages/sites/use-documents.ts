@@ -18,7 +18,7 @@ export function useDocuments(references: readonly Reference[], round: number): D
         if (controller.signal.aborted) return;
         setKnown((old) => ({ round, found: new Map([...(old.round === round ? old.found : []), ...loaded]) }));
       },
-      // Their ids are shown meanwhile.
+      // The ids of documents are shown meanwhile.
       () => {},
     );
     return () => controller.abort();

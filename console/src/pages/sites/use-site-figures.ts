@@ -16,7 +16,7 @@ export interface Figures {
 export interface SiteFigures {
   /** Null: not known, because the scopes do not allow it, or too many other sites are busier. */
   of(edgeId: string): Figures | null;
-  /** Those with errors first, then those with the most requests. */
+  /** Sites with errors first, then those with the most requests. */
   readonly busiest: readonly (Figures & { readonly id: string })[];
   /** Ids of backends that an alert is about, with its title. */
   readonly alerts: ReadonlyMap<string, string>;
