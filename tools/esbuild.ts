@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-/** Its own program rather than its JavaScript API: the type check must pass where it is not installed yet. */
+/** The program of esbuild rather than its JavaScript API: the type check must pass where it is not installed yet. */
 const ESBUILD = join(root, 'node_modules', '@esbuild', `${process.platform}-${process.arch}`, 'bin', 'esbuild');
 
 export function esbuild(args: readonly string[], input = ''): void {

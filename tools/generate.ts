@@ -5,7 +5,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 /** Runs every generator of `tools/generators/` and writes its files; `--check` only compares. */
 interface Generator {
   readonly name: string;
-  /** It reads files that other generators write, and runs after them. */
+  /** The generator reads files that other generators write, and runs after them. */
   readonly readsGenerated?: boolean;
   /** File texts by their path inside the project. */
   generate(): Promise<Map<string, string>>;

@@ -1,5 +1,6 @@
-// `npm start`, `npm test` and `npm run check` begin here. Installs what the checkout lacks, then runs the given script on
-// the locked Node. Deliberately without TypeScript: a fresh clone has only the Node of the machine, which may be version 20.
+// `npm start`, `npm test` and `npm run check` begin here. Installs what the checkout lacks, then runs the given script
+// on the locked Node. Deliberately without TypeScript: a fresh clone has only the Node of the machine, which may be
+// version 20.
 //
 //   node tools/in-checkout.mjs tools/test.ts [ARGUMENT …]    set up, then run this script
 //   node tools/in-checkout.mjs                               set up only
@@ -187,7 +188,7 @@ function holderOfLock() {
   }
 }
 
-/** Those of other processes; what ended ones left is removed. */
+/** Commands of other processes; what ended ones left is removed. */
 function commandsThatRun() {
   return fs.readdirSync(state).flatMap((name) => {
     if (!/^\d+$/.test(name) || Number(name) === process.pid) return [];

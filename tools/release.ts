@@ -25,9 +25,9 @@ import { isThisMachine, releaseTargets } from './release/release-targets.ts';
 import { publicKeyOf, signFile } from './release/signature.ts';
 
 /**
- * `npm run release [FOLDER]`: fills release/ with everything that a release publishes. Two runs on the same platform are
- * equal, byte by byte (decision 75). POSTERN_RELEASE_KEY names the SSH key that signs, POSTERN_DOWNLOAD_URL the address
- * at which the folder will be published.
+ * `npm run release [FOLDER]`: fills release/ with everything that a release publishes. Two runs on the same platform
+ * are equal, byte by byte (decision 75). POSTERN_RELEASE_KEY names the SSH key that signs, POSTERN_DOWNLOAD_URL the
+ * address at which the folder will be published.
  */
 const root = fileURLToPath(new URL('..', import.meta.url));
 const output = resolve(process.argv[2] ?? join(root, 'release'));

@@ -5,8 +5,8 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /**
- * `npm run sbom [FILE]`: the bill of materials of a release (CycloneDX), from `npm sbom`: every package that the program
- * loads, and the Node that the single executable contains.
+ * `npm run sbom [FILE]`: the bill of materials of a release (CycloneDX), from `npm sbom`: every package that the
+ * program loads, and the Node that the single executable contains.
  */
 const root = fileURLToPath(new URL('..', import.meta.url));
 

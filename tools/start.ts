@@ -2,7 +2,10 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { tryToBuildConsole } from './build-console.ts';
 
-/** `npm start`: a server of this checkout, on whose identity host people can log in. Flags of `postern server` may follow. */
+/**
+ * `npm start`: a server of this checkout, on whose identity host people can log in. Flags of `postern server` may
+ * follow.
+ */
 tryToBuildConsole();
 const launcher = join(fileURLToPath(new URL('..', import.meta.url)), 'bin', 'postern.mjs');
 // An empty variable leaves the identity host off.

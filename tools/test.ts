@@ -69,7 +69,8 @@ try {
   const options = {
     root,
     directory: temporary,
-    // More than there are cores, because many wait for a clock, a disk or a child process: with 2 for each core, a sixth of them idled.
+    // More than there are cores, because many wait for a clock, a disk or a child process: with 2 for each core, a
+    // sixth of them idled.
     concurrency: Math.round(cpus().length * 2.5),
     // A long form that is named runs in full, also without the flag.
     fileTimeoutMs: isLong || files.some(isLongForm) ? LONG_FILE_TIMEOUT_MS : FILE_TIMEOUT_MS,

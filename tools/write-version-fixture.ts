@@ -16,8 +16,8 @@ import { IdentityBrowser } from '../test/support/identity-world.ts';
 import { SoftAuthenticator } from '../test/support/soft-authenticator.ts';
 
 /**
- * Writes what this version of Postern leaves behind, for `test/durability/previous-version.test.ts`: a data directory with one of
- * everything, a backup of it, cookies, the agent's sources, and what the API said about it all.
+ * Writes what this version of Postern leaves behind, for `test/durability/previous-version.test.ts`: a data directory
+ * with one of everything, a backup of it, cookies, the agent's sources, and what the API said about it all.
  *   node tools/write-version-fixture.ts     (on the locked Node, in a checkout of the version)
  * Until 0.1.0 is released, a change of what the store contains may write the file again. A released one stays.
  */

@@ -66,7 +66,7 @@ function run(args: readonly string[]): Promise<{ code: number | null; peakMiB: n
     try {
       peakMiB = Math.max(peakMiB, rssMiB(child.pid ?? 0) || 0);
     } catch {
-      // It has just ended.
+      // The process has just ended.
     }
   }, 50);
   return new Promise((resolve) => {

@@ -1,7 +1,7 @@
 import type { BenchCertificates } from './certificates.ts';
 
 export interface ContenderOptions {
-  /** Its own directory for files. */
+  /** The contender's directory for files. */
   readonly directory: string;
   readonly upstreamPort: number;
   readonly certificates: BenchCertificates;

@@ -20,7 +20,9 @@ const SENT = Buffer.from(
 );
 const newId = createDenseIds('rq');
 
-/** Nanoseconds and allocated bytes per request of the parts alone, without a server: for comparisons of two versions. */
+/**
+ * Nanoseconds and allocated bytes per request of the parts alone, without a server: for comparisons of two versions.
+ */
 export async function recording(): Promise<void> {
   const history = new RequestHistory({ maxRequests: HISTORY });
   const tracing = new Tracing({} as SpanQueue, { sampleRatio: 0.01, samplingKey: 'bench' });

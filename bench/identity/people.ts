@@ -5,7 +5,7 @@ import { SoftAuthenticator } from '../../test/support/soft-authenticator.ts';
 import { call } from '../support/call.ts';
 import type { Program } from '../support/start-program.ts';
 
-/** Its port is that of the setting, not of the socket: clients are led to the server's edge. */
+/** The host's port is that of the setting, not of the socket: clients are led to the server's edge. */
 export const IDENTITY_HOST = 'id.localhost';
 export const IDENTITY_ORIGIN = `https://${IDENTITY_HOST}`;
 

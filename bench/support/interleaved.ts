@@ -22,8 +22,8 @@ export interface Ratio {
 }
 
 /**
- * Two variants in turn. Many short rounds instead of a few long ones: what else the machine does then meets both alike. The order
- * changes from round to round, since a variant also meets what the one before has left in the caches.
+ * Two variants in turn. Many short rounds instead of a few long ones: what else the machine does then meets both alike.
+ * The order changes from round to round, since a variant also meets what the one before has left in the caches.
  */
 export async function interleaved<Cost = number>(
   base: Measured<Cost>,
@@ -43,14 +43,16 @@ export async function interleaved<Cost = number>(
 }
 
 /**
- * The ratio of neighboring rounds, over one or more pairs of processes. Two processes of the same program differ by some percent for
- * as long as they run, so rounds of one pair are no independent samples: the error is at least the one of the pairs' medians.
+ * The ratio of neighboring rounds, over one or more pairs of processes. Two processes of the same program differ by
+ * some percent for as long as they run, so rounds of one pair are no independent samples: the error is at least the one
+ * of the pairs' medians.
  */
 export function ratioOf(pairs: readonly Compared[]): Ratio {
   const byPair = pairs.map(({ base, other }) => other.map((cost, at) => cost / (base[at] ?? cost)));
   const ratios = byPair.flat();
   const [low, middle, high] = [0.25, 0.5, 0.75].map((part) => quantile(ratios, part)) as [number, number, number];
-  // The error of a median is 1.25 times that of a mean, and a standard deviation is 0.74 of the distance of the quartiles.
+  // The error of a median is 1.25 times that of a mean, and a standard deviation is 0.74 of the distance of the
+  // quartiles.
   const ofRounds = (1.25 * 0.74 * (high - low)) / Math.sqrt(ratios.length);
   const standardError = Math.max(ofRounds, errorOfMean(byPair.map(median)));
   return { median: middle, standardError, low, high, rounds: ratios.length };

@@ -27,7 +27,9 @@ export function rssMiB(pid: number): number {
   return statusMiB(pid, 'VmRSS');
 }
 
-/** Resident memory of its own: without pages of files, such as the Node executable, that it shares with other processes. */
+/**
+ * Resident memory of its own: without pages of files, such as the Node executable, that it shares with other processes.
+ */
 export function anonymousMiB(pid: number): number {
   return statusMiB(pid, 'RssAnon');
 }

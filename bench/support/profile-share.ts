@@ -19,9 +19,9 @@ export function profiled(directory: string): { readonly NODE_OPTIONS: string } {
 }
 
 /**
- * The share of a program's CPU time below functions of the files whose path contains `folder`, between the first and the last sample
- * below a function named `mark` there: the start of the program does not count. Both parts are measured at the same time, so
- * other work on the machine does not change it. Garbage collection is not a part of it.
+ * The share of a program's CPU time below functions of the files whose path contains `folder`, between the first and
+ * the last sample below a function named `mark` there: the start of the program does not count. Both parts are measured
+ * at the same time, so other work on the machine does not change it. Garbage collection is not a part of it.
  */
 export function shareOf(directory: string, folder: string, mark: string): number {
   const files = readdirSync(directory).map((name) => join(directory, name));

@@ -44,8 +44,9 @@ export function startPosternServer(
 const READY = /"api":"([^"]+)".*"msg":"ready"/;
 
 /**
- * A program that prints a JSON line with `"msg":"ready"` and an address (or `ready`, with an address as its group); run by the Node that runs this. Its output
- * goes to a file, as to a journal: with a pipe to this process, the load generator would pay for reading the log.
+ * A program that prints a JSON line with `"msg":"ready"` and an address (or `ready`, with an address as its group); run
+ * by the Node that runs this. Its output goes to a file, as to a journal: with a pipe to this process, the load
+ * generator would pay for reading the log.
  */
 export async function startProgram(
   args: readonly string[],

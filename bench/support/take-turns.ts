@@ -6,8 +6,8 @@ export interface Turns<Contender, Sample> {
 }
 
 /**
- * Several contenders in short rounds, always in the same order: each is idle only while the others have one round. After eight idle
- * seconds V8 gives memory back, and the next 10,000 requests cost up to twice as much.
+ * Several contenders in short rounds, always in the same order: each is idle only while the others have one round.
+ * After eight idle seconds V8 gives memory back, and the next 10,000 requests cost up to twice as much.
  */
 export async function takeTurns<Contender, Sample>(
   contenders: readonly Contender[],

@@ -130,7 +130,10 @@ async function openWays({ stack, ...world }: World, width: number, delayMs: numb
   return caddy === null ? [tunnel, plain] : [tunnel, caddy, plain];
 }
 
-/** In front of the service and not of an agent: its side of the line is neither encrypted nor shared. Null when it is not installed. */
+/**
+ * In front of the service and not of an agent: its side of the line is neither encrypted nor shared. Null when it is
+ * not installed.
+ */
 async function openCaddy({ stack, service, ...world }: World, line: Program, name: string): Promise<Way | null> {
   const directory = join(world.directory, `caddy-${name}`);
   await mkdir(directory);

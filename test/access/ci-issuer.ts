@@ -14,7 +14,7 @@ export interface TokenChanges {
 /** A system that issues tokens to its jobs. Its discovery document has what those of CI systems have: no login. */
 export class CiIssuer {
   readonly issuer: string;
-  /** Its only key: another one withdraws the one before. */
+  /** The issuer's only key: another one withdraws the one before. */
   key = generateKeyPairSync('rsa', { modulusLength: 2048 });
   /** How often its keys were fetched. */
   keyFetches = 0;

@@ -30,7 +30,9 @@ interface World {
   dns(overrides?: Parameters<typeof challengeRecords>[2]): ChallengeRecords;
 }
 
-/** Two values are published before either is validated. The first order may have removed its own when the second looks. */
+/**
+ * Two values are published before either is validated. The first order may have removed its own when the second looks.
+ */
 function validateTogether(context: TestContext, { fake, records }: World): void {
   let wereTogether = false;
   fake.behaviour.intercept = async ({ resource }) => {

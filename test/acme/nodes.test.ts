@@ -47,7 +47,7 @@ suite('several nodes on one database', () => {
     const doc = await untilManaged(second, 'a.example.com', isIssued);
     assert.equal(fake.orders.length, 1);
     await first.close();
-    // Its late writes were refused.
+    // Late writes of the first node were refused.
     assert.equal(managedDoc(second, 'a.example.com')?.serial_number, doc.serial_number);
     await second.close();
   });

@@ -25,7 +25,7 @@ test('keeps its connection after its machine slept longer than the dead-connecti
   await sleep(3 * deadAfterMs);
   const pinged = once(connection.session, 'ping');
   child.kill('SIGCONT');
-  // It immediately pings the peer.
+  // The agent immediately pings the peer.
   await pinged;
   assert.equal((await connection.request(tunnel)).body, 'awake');
   assert.equal(gateway.connections.length, 1);

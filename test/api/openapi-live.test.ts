@@ -126,7 +126,8 @@ test('each operation rejects as documented', async () => {
 
 test('an unknown key and a key without the scope are rejected as documented', async () => {
   const limited = await world.api('POST', '/api_keys', { scopes: ['event_types:write'] });
-  // Each write of a changeset needs its own scope, and each kind of resource that a search, a check or a list of owners names.
+  // Each write of a changeset needs its own scope, and each kind of resource that a search, a check or a list of owners
+  // names.
   for (const each of documented.filter(({ id }) => !/^(changesets|problems|search)\./.test(id))) {
     check(each, await world.api(each.method, scenario.path(each), undefined, { key: limited.body.token }), 403);
   }

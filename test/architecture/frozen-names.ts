@@ -16,8 +16,8 @@ import { keysOfObjects } from './object-keys.ts';
 import { productFiles } from './source-files.ts';
 
 /**
- * Every name outside the API that data directories, backups, agents, dashboards and scripts depend on, one per line. The API's own names
- * are in `openapi.json`.
+ * Every name outside the API that data directories, backups, agents, dashboards and scripts depend on, one per line.
+ * The API's own names are in `openapi.json`.
  */
 export async function namesOfThisVersion(): Promise<ReadonlySet<string>> {
   return new Set([

@@ -49,8 +49,8 @@ const HEAD = /(?:\)(?::.*)?|=>) \(?\{$/;
 const CLASS = /^(?:export )?(?:abstract )?class\b/;
 
 /**
- * The formatter puts the end of each body at the indentation of its head, so no parser is needed. Other blocks count too:
- * one that is too long is inside of a function that is.
+ * The formatter puts the end of each body at the indentation of its head, so no parser is needed. Other blocks count
+ * too: one that is too long is inside of a function that is.
  */
 function functionsIn(text: string): readonly { readonly line: number; readonly lines: number }[] {
   const all = text.split('\n');

@@ -46,8 +46,8 @@ export const ROOMS: Readonly<Record<string, Room>> = {
 };
 
 /**
- * Which part may import which. Anything that is not listed is rejected; a part may always import itself. A part is a room
- * (a folder of `src`), or a folder or file in a room that has a row of its own. ARCHITECTURE.md shows this table.
+ * Which part may import which. Anything that is not listed is rejected; a part may always import itself. A part is a
+ * room (a folder of `src`), or a folder or file in a room that has a row of its own. ARCHITECTURE.md shows this table.
  */
 export const IMPORT_DIRECTIONS: Readonly<Record<string, readonly string[]>> = {
   kit: [],

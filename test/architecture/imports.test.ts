@@ -54,7 +54,7 @@ test('store engines are named in main only', () => {
 
 test('the gateway and the protocol of agents know of the edge only the contracts between them', () => {
   const contracts = ['src/proxy/edge/tunnels/online-tunnels.ts', 'src/proxy/edge/tunnels/endpoints.ts'];
-  // They import nothing themselves.
+  // Files with values import nothing themselves.
   const values = ['src/proxy/edge/tunnels/stream-headers.ts', 'src/proxy/edge/tunnels/tunnel-use.ts'];
   const wrong = files
     .filter((file) => /^src\/tunnel\/(gateway|protocol)\//.test(file.path))

@@ -34,7 +34,7 @@ export function productFiles(): readonly SourceFile[] {
   return sourcesIn('src/**/*.ts');
 }
 
-/** Those of the console, without tests. */
+/** Files of the console, without tests. */
 export function consoleFiles(): readonly SourceFile[] {
   return sourcesIn('console/src/**/*.{ts,tsx}');
 }

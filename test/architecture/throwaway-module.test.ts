@@ -10,7 +10,7 @@ const HERE = 'test/architecture/throwaway-module';
 const PROGRAM = 'use-throwaway.ts';
 /** More modules, which use every hook on traffic and every port: see `module-contract.test.ts`. */
 const HOOKED = 'test/architecture/throwaway-hooks';
-/** Its module is added as a reader adds it. */
+/** The page's module is added as a reader adds it. */
 const PAGE = 'docs/internals/writing-a-module.md';
 const REGISTRY = 'src/modules/registry.ts';
 /** Files that `npm run generate` writes. */

@@ -14,7 +14,10 @@ const FOR_TESTS = [
   'src/store/sql/schema/schema.ts dropTable',
 ];
 
-/** Types are left out: an exported function needs the names of its parameters exported, whether or not anybody imports them. */
+/**
+ * Types are left out: an exported function needs the names of its parameters exported, whether or not anybody imports
+ * them.
+ */
 const VALUE = /^export (?:async )?(?:const|let|function\*?|class)\s+(\w+)/gm;
 
 test('every exported value is imported by another file of the program, its page or its tools', () => {

@@ -15,7 +15,10 @@ interface Row {
 
 /** Composition roots may know one noun by name; a new one changes nothing in them. */
 const ROOTS = 'src/app/main/';
-/** The store implements this interface of one module, for state that changes with traffic: docs/internals/decisions/0025. */
+/**
+ * The store implements this interface of one module, for state that changes with traffic:
+ * docs/internals/decisions/0025.
+ */
 const IMPLEMENTED_BY_THE_STORE = 'src/modules/contract/login-store.ts';
 
 const files = productFiles();

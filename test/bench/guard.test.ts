@@ -42,7 +42,9 @@ suite('the guard of costs', () => {
   });
 });
 
-/** The share of marked runs when the other side costs `factor` times as much, processes differ by 2 % and rounds by 6 %. */
+/**
+ * The share of marked runs when the other side costs `factor` times as much, processes differ by 2 % and rounds by 6 %.
+ */
 function shareMarked(factor: number): number {
   const next = normalNumbers();
   const rounds = Array.from({ length: ROUNDS });

@@ -18,7 +18,9 @@ interface Needed {
   readonly route: string;
 }
 
-/** Rows of the last table of docs/reference/rights.md. `less` only takes rights away from `fields`; `more` gives some. */
+/**
+ * Rows of the last table of docs/reference/rights.md. `less` only takes rights away from `fields`; `more` gives some.
+ */
 interface Row {
   readonly path: string;
   readonly fields: (needed: Needed) => object;

@@ -21,7 +21,7 @@ const REFUSED: Readonly<Record<string, string>> = {
   'changes revert': 'ERR_POSTERN_NOT_FOUND',
   // Nothing delivers events in this world.
   'event-destinations test': 'ERR_POSTERN_NO_EVENT_DELIVERY',
-  // Its subscription has no destination.
+  // The delivery's subscription has no destination.
   'event-deliveries replay': 'ERR_POSTERN_DELIVERY_CLOSED',
 };
 

@@ -35,7 +35,7 @@ async function startServer(t: Cleanup, env: Readonly<Record<string, string>> = {
     },
   });
   const { base_url: url } = await server.ready();
-  // It is opened a moment after the ready line.
+  // The control socket is opened a moment after the ready line.
   const control = join(data, 'control');
   const isOpen = async () => (await readdir(control).catch(() => [])).some((name) => name.endsWith('.sock'));
   const isRefused = () => server.stdout().includes('cannot reach this server');

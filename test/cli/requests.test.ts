@@ -128,7 +128,7 @@ suite('postern requests', () => {
       isTerminal: false,
       print: (line) => lines.push(line),
       warn: () => {
-        // It waits from now on.
+        // The command waits from now on.
         history.record(recorded({ path: '/later' }));
         history.record(recorded({ path: '/last' }));
       },

@@ -320,7 +320,7 @@ suite('every write operation', () => {
         const answer = await send(operation, undefined, { rawBody, headers: { 'content-type': type } });
         // Nothing in this world delivers events.
         if (operation.verb === 'test') assertApiError(answer, { status: 503, code: 'ERR_POSTERN_NO_EVENT_DELIVERY' });
-        // Its delivery was stored without the subscription that would have caused it.
+        // The delivery was stored without the subscription that would have caused it.
         else if (nameOf(operation) === 'event_deliveries.replay')
           assertApiError(answer, { status: 409, code: 'ERR_POSTERN_DELIVERY_CLOSED' });
         else assert.equal(answer.status, operation.success.status, `${nameOf(operation)} ${type}: ${answer.text}`);

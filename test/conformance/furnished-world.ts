@@ -76,7 +76,10 @@ export class FurnishedWorld {
     return answer.body.id;
   }
 
-  /** Makes what an operation needs: a change that waits can be confirmed or reverted once, a disabled person not invited. */
+  /**
+   * Makes what an operation needs: a change that waits can be confirmed or reverted once, a disabled person not
+   * invited.
+   */
   async prepare(operation: Operation): Promise<void> {
     if (nameOf(operation) === 'user_accounts.invite')
       await this.world.api('PATCH', `/user_accounts/${this.id('ua')}`, { active: true });

@@ -113,7 +113,7 @@ onBothEngines('the interface', (world) => {
       { edge_id: route.id, id: edge.id },
     ];
     for (const row of MODULE_ROWS.filter(({ section }) => section === '4.1')) {
-      // It exists, at the right address.
+      // The operation exists, at the right address.
       const set = await world().api('PUT', fillPath(row.path, usualParams(row.path, parents)), validBody(row, parents));
       assert.equal(set.status, 200, set.text);
       for (const params of absent) {

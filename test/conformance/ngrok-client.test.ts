@@ -95,7 +95,7 @@ const NOT_IN_THE_CLIENT = [
   'user_accounts.list',
   'user_accounts.sign_out',
   'user_accounts.update',
-  // It has a method, which corrupts the ids in the map: see the test.
+  // The client has a method, which corrupts the ids in the map: see the test.
   'weighted.create',
 ];
 

@@ -76,7 +76,9 @@ export class Reader {
     return this.#ports.get(name) ?? name;
   }
 
-  /** The first API key, which the reader pastes; only pages that use the HTTP API directly need it in the environment. */
+  /**
+   * The first API key, which the reader pastes; only pages that use the HTTP API directly need it in the environment.
+   */
   async apiKey(): Promise<string> {
     return (await readFile(join(this.folder, 'postern-data', 'first-api-key'), 'utf8')).trim();
   }

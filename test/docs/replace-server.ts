@@ -34,7 +34,7 @@ export async function replaceBySignal({ text }: ShellBlock, { reader, terminal }
     await terminal.run(text.replace('postern-data', FOLDER));
     await until(async () => successors().length === 2);
   } finally {
-    // They hold the pipes of the process that was started here.
+    // Successors hold the pipes of the process that was started here.
     for (const pid of successors()) stop(pid);
     for (const task of tasks) await task();
   }
@@ -52,6 +52,6 @@ function stop(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL');
   } catch {
-    // It is gone already.
+    // The process is gone already.
   }
 }

@@ -10,7 +10,10 @@ import { TestWorld } from '../support/test-world.ts';
 /** A read that waits for the database fails after 15 seconds. */
 const AT_ONCE_MS = 12_000;
 
-/** Their lists have no upper bound, so they are only in the database; sessions and tunnels are in memory with peers. */
+/**
+ * Lists of these resources have no upper bound, so they are only in the database; sessions and tunnels are in memory
+ * with peers.
+ */
 const NEEDS_DATABASE =
   /^(changes|app_sessions|app_users|event_deliveries|tunnels|tunnel_sessions|endpoints|tunnel_group)\.|\.access\.review$/;
 

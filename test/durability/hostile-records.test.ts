@@ -11,8 +11,8 @@ import { EdgeWorld } from '../support/edge-world.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 /**
- * Records that the API would never have written: by a bug, another version, or another program. A start never dies of one:
- * what cannot be compiled refuses its own route, and is a problem.
+ * Records that the API would never have written: by a bug, another version, or another program. A start never dies of
+ * one: what cannot be compiled refuses its own route, and is a problem.
  */
 const FIXTURE = fileURLToPath(new URL('./fixtures/0.1.0.tar.gz', import.meta.url));
 const EDGE = 'https_edge';

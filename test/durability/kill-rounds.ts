@@ -179,7 +179,7 @@ class KillRun {
     stop.abort();
     await running;
     if (fault === 'postmaster') await this.#postgres?.start();
-    // It may still be recovering, and a server that starts meanwhile reports that and exits.
+    // The database may still be recovering, and a server that starts meanwhile reports that and exits.
     if (fault === 'backend') await this.#postgres?.untilAnswers();
     if (fault === 'starting') await this.#killWhileStarting();
   }

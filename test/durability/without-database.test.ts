@@ -13,7 +13,9 @@ import type { ApiAnswer, TestWorld } from '../support/test-world.ts';
 
 const DEADLINE_MS = 30_000;
 
-/** Their lists have no upper bound, so they are only in the database. Everything else answers from memory. */
+/**
+ * Lists of these resources have no upper bound, so they are only in the database. Everything else answers from memory.
+ */
 const NEEDS_DATABASE: ReadonlySet<string> = new Set([
   'changes.get',
   'changes.list',
@@ -28,7 +30,9 @@ const NEEDS_DATABASE: ReadonlySet<string> = new Set([
 ]);
 /** From memory once the directory of tunnels is wired. */
 const LIVE: ReadonlySet<string> = new Set(['tunnels', 'tunnel_sessions', 'endpoints', 'tunnel_group']);
-/** They change nothing: questions about rules and requests, and a delivery that this server does not make. */
+/**
+ * These operations change nothing: questions about rules and requests, and a delivery that this server does not make.
+ */
 const CHANGES_NOTHING: ReadonlySet<string> = new Set([
   'backends.test',
   'https_edge_routes.access.test',
@@ -36,7 +40,10 @@ const CHANGES_NOTHING: ReadonlySet<string> = new Set([
   'ip_policy_lists.refresh',
   'event_destinations.test',
 ]);
-/** What a node itself has seen: other nodes are asked over links, which these two do not have, and it changes all the time. */
+/**
+ * What a node itself has seen: other nodes are asked over links, which these two do not have, and it changes all the
+ * time.
+ */
 const OF_ONE_NODE: ReadonlySet<string> = new Set(['nodes', 'problems', 'requests', 'series', 'live', 'settings']);
 
 const postgres = await startOwnPostgres();

@@ -1,4 +1,5 @@
-// Loaded into a server with --import: the store then asks SQLite for no sync at all. Shows that the trace's check can fail.
+// Loaded into a server with --import: the store then asks SQLite for no sync at all. Shows that the trace's check can
+// fail.
 import { DatabaseSync } from 'node:sqlite';
 
 const { exec } = DatabaseSync.prototype;

@@ -58,7 +58,7 @@ export async function killOldProcess(t: TestContext, step: HandoverStep): Promis
 
 export interface OldProcess {
   handOver(args: readonly string[], options?: Partial<HandoverOptions>): Promise<unknown>;
-  /** It accepts on both ports, alone, and the store is its own again. */
+  /** The old process accepts on both ports, alone, and the store is its own again. */
   isUntouched(wereAgentsSentAway: boolean): Promise<void>;
 }
 

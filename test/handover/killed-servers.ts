@@ -64,7 +64,7 @@ export async function killServers(
       await load.more(10);
       await load.stop();
       if (at !== 'agents_here') assert.deepEqual(load.failures, [], name);
-      // It may serve visitors already.
+      // The new server may serve visitors already.
       else figures.push(`${name}: ${load.failures.length} failed`);
     } else {
       const failed = (): boolean => world.say(FAILED).length > before;

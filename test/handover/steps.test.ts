@@ -42,7 +42,8 @@ suite('a new process that does not take over', { timeout: TIMEOUT_MS }, () => {
       message: /closed its channel before it could take over/,
     });
     await assert.rejects(old.handOver(['-e', 'process.exit(3)']), { message: /exited with code 3 before/ });
-    // As a shell script does that uses the descriptor for something else. The runtime's own channel would end this process.
+    // As a shell script does that uses the descriptor for something else. The runtime's own channel would end this
+    // process.
     for (const written of ["'a log line\\n'", "'{'.repeat(100_000)"]) {
       await assert.rejects(old.handOver(['-e', `fs.writeSync(3, ${written}); setInterval(() => {}, 1000)`]), {
         message: /is no Postern server that can take over: it wrote something else/,

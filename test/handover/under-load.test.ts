@@ -34,7 +34,8 @@ suite('a server is replaced under load', { timeout: TIMEOUT_MS }, () => {
     const [first] = await readyNodes(world);
     await replaceUnderLoad(t, world, 1, (load) => standStill(world, load));
     assert.ok(world.say('the lease of this node had ended: comparing what it owned with the store').length > 0);
-    // Both are nodes meanwhile, each with a port of its own; in the end other nodes find the new one where the old one was.
+    // Both are nodes meanwhile, each with a port of its own; in the end other nodes find the new one where the old one
+    // was.
     for (;;) {
       const nodes = await readyNodes(world);
       const [node] = nodes;

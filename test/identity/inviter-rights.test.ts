@@ -83,7 +83,7 @@ suite('a key that may manage people becomes no administrator', () => {
     assert.equal((await world.browser().accept(url, own)).headers['location'], WELCOME);
     assert.equal((await world.browser().signIn(own)).headers['location'], IN);
     assert.match((await world.browser().signIn(device)).text, /This passkey is not enough/);
-    // It is enough again for what it was registered for.
+    // The right is enough again for what it was registered for.
     await world.edge.api('PATCH', path, { groups: [] });
     assert.equal((await world.browser().signIn(device)).headers['location'], IN);
   });

@@ -65,7 +65,7 @@ for (const engine of ['sqlite', 'postgres'] as const) {
       });
     const settled = async (): Promise<void> => {
       const { pending } = (await ok('GET', '/changes?limit=1')).body;
-      // It may end by itself in this moment, because all that it changed was revoked.
+      // The pending change may end by itself in this moment, because all that it changed was revoked.
       if (pending !== null) await world.api('POST', `/changes/${pending.revision}/revert`, {});
       await until('no change waits', async () => (await ok('GET', '/changes?limit=1')).body.pending === null);
     };

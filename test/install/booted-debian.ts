@@ -16,7 +16,9 @@ export interface BootedDebian {
   shutDown(): Promise<void>;
 }
 
-/** Boots the folder with systemd-nspawn. Throws with its output where that does not work, such as in most containers. */
+/**
+ * Boots the folder with systemd-nspawn. Throws with its output where that does not work, such as in most containers.
+ */
 export async function bootDebian(test: Cleanup, folder: string): Promise<BootedDebian> {
   const machine = `postern-${process.pid}`;
   // Neither a systemd nor a machined of this machine is needed.

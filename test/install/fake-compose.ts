@@ -3,7 +3,8 @@ import { existsSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:
 import { join } from 'node:path';
 import { parse } from 'yaml';
 
-// Stands for "docker compose" in a folder with Compose files: a container is a process with the settings that Compose would give it.
+// Stands for "docker compose" in a folder with Compose files: a container is a process with the settings that Compose
+// would give it.
 
 const folder = process.cwd();
 const data = join(folder, 'data');

@@ -32,8 +32,8 @@ export async function runInstalled({ command, user }: Installed, args: readonly 
 }
 
 /**
- * What a new user does on a fresh machine: starts the server, serves a first edge, and opens a tunnel from a folder that
- * has only the file with the CAs. Returns the server.
+ * What a new user does on a fresh machine: starts the server, serves a first edge, and opens a tunnel from a folder
+ * that has only the file with the CAs. Returns the server.
  */
 export async function walk(t: TestContext, installed: Installed, dataDir: string): Promise<PosternProcess> {
   const { command, user } = installed;

@@ -8,7 +8,10 @@ const MINUTE_MS = 60_000;
 const MAX_FAILED_SHARE = 0.001;
 const MAX_AWAY_MS = 3000;
 
-/** Its short form is in `test/nodes/chaos`. POSTERN_CHAOS_MINUTES and POSTERN_CHAOS_SEED change and repeat a run. */
+/**
+ * The short form of this test is in `test/nodes/chaos`. POSTERN_CHAOS_MINUTES and POSTERN_CHAOS_SEED change and repeat
+ * a run.
+ */
 test('three nodes under load survive a random fault every 20 seconds', { timeout: 55 * MINUTE_MS }, async (t) => {
   const seed = Number(process.env['POSTERN_CHAOS_SEED'] ?? Math.floor(Math.random() * 1_000_000));
   const minutes = Number(process.env['POSTERN_CHAOS_MINUTES'] ?? 30);

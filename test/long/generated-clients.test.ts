@@ -9,7 +9,9 @@ import { projectRoot } from '../docs/markdown.ts';
 import { TEST_API_KEY, TestWorld } from '../support/test-world.ts';
 
 // Own process: compiles five clients.
-/** Short form: test/api/openapi-generators.test.ts holds the rules that these programs need, over the whole document. */
+/**
+ * Short form: test/api/openapi-generators.test.ts holds the rules that these programs need, over the whole document.
+ */
 const GENERATOR = 'org.openapitools:openapi-generator-cli:7.25.0';
 const PROGRAMS = join(projectRoot, 'test', 'long', 'generated-clients');
 const TSC_FLAGS = '--strict --target es2022 --module es2022 --moduleResolution bundler --lib es2022,dom';

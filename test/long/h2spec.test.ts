@@ -9,8 +9,8 @@ import { tempDir } from '../support/temp-dir.ts';
 const run = promisify(execFile);
 const PACKAGE = 'github.com/summerwind/h2spec/cmd/h2spec@v2.2.1+incompatible';
 /**
- * What nghttp2, which the runtime uses, does otherwise: it ignores frames of streams that it has closed, priorities, which
- * RFC 9113 §5.3 has deprecated, and a PING with ACK ends the connection. Bare Node fails the same ones.
+ * What nghttp2, which the runtime uses, does otherwise: it ignores frames of streams that it has closed, priorities,
+ * which RFC 9113 §5.3 has deprecated, and a PING with ACK ends the connection. Bare Node fails the same ones.
  */
 const OF_THE_RUNTIME = [
   'half closed (remote): Sends a DATA frame',
@@ -48,7 +48,7 @@ for (const workers of ['1', '2']) {
     const world = await EdgeWorld.open(t, { POSTERN_WORKERS: workers });
     const { host } = await world.site(await world.httpResponse('a page'), 'localhost');
     const args = ['-t', '-k', '-h', host, '-p', String(world.port), '--strict', '-o', '5'];
-    // It exits with 1 after any failure.
+    // The program exits with 1 after any failure.
     const { stdout } = await run(program, args).catch((error: unknown) => error as Outcome);
     const [, passed = '0', failed = ''] = /^146 tests, (\d+) passed, 0 skipped, (\d+) failed$/m.exec(stdout) ?? [];
     const failures = new Set(Array.from(stdout.matchAll(/× \d+: (.+)$/gm), ([, name = '']) => name));

@@ -104,7 +104,8 @@ test('200 requests a second of strangers at the identity host at most double the
   const shown = ratios.map((ratio) => ratio.toFixed(2)).join(' ');
   const growth = anonymousMiB(pid) - before;
   t.diagnostic(`p99 with a flood, as a multiple of the p99 without: ${shown}; memory grew by ${growth.toFixed(0)} MiB`);
-  // Other work on the machine disturbs most windows, in both directions. So a quarter of them must hold, and the rest is shown above.
+  // Other work on the machine disturbs most windows, in both directions. So a quarter of them must hold, and the rest
+  // is shown above.
   assert.ok(quantile(ratios, 0.25) <= 2, shown);
   assert.ok(growth < MOST_GROWTH_MIB, `memory grew by ${growth} MiB with ${sent} requests`);
 });

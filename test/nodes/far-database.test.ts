@@ -80,7 +80,7 @@ const all = (status: number): number[] => Array.from({ length: TIMES }, () => st
 
 test(`a node starts with a database ${START_ROUND_TRIP_MS} ms away`, (t) => {
   t.diagnostic(`${(startMs / START_ROUND_TRIP_MS).toFixed(0)} round trips`);
-  // It took 79 of them.
+  // The start took 79 round trips.
   assert.ok(startMs < 60 * START_ROUND_TRIP_MS, `${startMs} ms`);
 });
 

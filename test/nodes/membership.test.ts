@@ -313,7 +313,7 @@ suite('membership', { concurrency: true }, () => {
   });
 });
 
-// Its timers are those of the whole process.
+// The timers of this clock are those of the whole process.
 suite('membership with a clock', () => {
   test('a database that does not answer stops no node, at whatever moment it falls silent', async (t) => {
     // Event loops that turn every 70 ms, and heartbeats that are out of step.

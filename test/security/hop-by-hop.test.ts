@@ -9,7 +9,10 @@ import { assertSafeName } from '../../src/proxy/upstream/request-headers.ts';
 import { readRequest } from '../../src/tunnel/agent/local/served-request.ts';
 import { productFiles } from '../architecture/source-files.ts';
 
-/** The copies of this list had drifted: those of the upstream clients, the agent, webhooks and fixed responses lacked `http2-settings`. */
+/**
+ * The copies of this list had drifted: those of the upstream clients, the agent, webhooks and fixed responses lacked
+ * `http2-settings`.
+ */
 suite('hop-by-hop headers', () => {
   for (const name of HOP_BY_HOP) {
     test(`${name} does not pass from one connection to another`, () => {

@@ -104,7 +104,7 @@ suite('backup and restore', { concurrency: 2 }, () => {
       await backupStore({ source, file });
       const target = await emptyLocation(t, engine);
       await (await openAt(target)).close();
-      // Its key differs, so it is replaced.
+      // The store's key differs, so it is replaced.
       await assert.rejects(restoreStore({ target, file, replace: false }), { code: 'ERR_POSTERN_SECRET_KEY' });
       rmSync(join(target.dataDir, 'secret.key'));
       const { missingKeyIds } = await restoreStore({ target, file, replace: false });

@@ -159,7 +159,8 @@ suite('while a SQLite store is open', () => {
     await store.currentRevision();
     const away = `${location.dataDir}-away`;
     renameSync(location.dataDir, away);
-    // As for a directory that this user may not search: the system says neither that the file exists nor that it does not.
+    // As for a directory that this user may not search: the system says neither that the file exists nor that it does
+    // not.
     symlinkSync(location.dataDir, location.dataDir);
     const failure = { code: 'ERR_POSTERN_STORE_UNAVAILABLE', message: /cannot be read \(ELOOP.*data directory/ };
     await assert.rejects(store.commit({ puts: [put('edge', 'e2')] }), failure);

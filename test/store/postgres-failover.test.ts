@@ -181,7 +181,8 @@ test('a store closes although its database is gone without a word', async (t) =>
   const store = await openPostgresStore({ url, dataDir: join(await tempDir(t), 'data'), secretKey: null });
   wire.set('', 'black-hole');
   const lost = assert.rejects(store.commit({ puts: [put('edge', 'lost')] }), { code: 'ERR_POSTERN_STORE_UNAVAILABLE' });
-  // Without a limit this would last until the operating system gives the connections up, which takes a quarter of an hour.
+  // Without a limit this would last until the operating system gives the connections up, which takes a quarter of an
+  // hour.
   await store.close();
   await lost;
 });

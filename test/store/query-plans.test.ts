@@ -266,7 +266,10 @@ for (const engine of ENGINES) {
   });
 }
 
-/** With statistics PostgreSQL knows how small the tables are, and reads them in any order: autovacuum may come at any time. */
+/**
+ * With statistics PostgreSQL knows how small the tables are, and reads them in any order: autovacuum may come at any
+ * time.
+ */
 async function gatherNoStatistics(location: StoreLocation): Promise<void> {
   await (await openAt(location)).close();
   const database = openOfflineDatabase(location, 'write');

@@ -1,6 +1,6 @@
-// Loaded into a server process with --import. While the file CHANNEL_FAULTS.hold exists, it does not answer the channels
-// that other nodes open, but all else; CHANNEL_FAULTS.held says that one waits. It resets its open channels when
-// CHANNEL_FAULTS.break appears, and removes the file.
+// Loaded into a server process with --import. While the file CHANNEL_FAULTS.hold exists, it does not answer the
+// channels that other nodes open, but all else; CHANNEL_FAULTS.held says that one waits. It resets its open channels
+// when CHANNEL_FAULTS.break appears, and removes the file.
 
 import { once } from 'node:events';
 import { existsSync, rmSync, writeFileSync } from 'node:fs';

@@ -161,8 +161,8 @@ export class Cluster {
   }
 
   /**
-   * An agent in this process, whose tunnels are bound. With one node it dials the address of that node, as in the how-to;
-   * with several, a name of all of them.
+   * An agent in this process, whose tunnels are bound. With one node it dials the address of that node, as in the
+   * how-to; with several, a name of all of them.
    */
   async agent(tunnels: readonly TunnelSpec[], { at = [this.first], ...fields }: ClusterAgentOptions = {}) {
     const [only] = at;

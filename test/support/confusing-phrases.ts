@@ -27,8 +27,8 @@ const PHRASES: readonly (readonly [RegExp, string])[] = [
 ];
 
 /**
- * Words that docs/concepts.md replaced, and its word. Only forms that mean nothing else: "user" is also a user of the machine, and "process"
- * one of the operating system.
+ * Words that docs/concepts.md replaced, and its word. Only forms that mean nothing else: "user" is also a user of the
+ * machine, and "process" one of the operating system.
  */
 const REPLACED: readonly (readonly [RegExp, string])[] = [
   [/\b(?:an?|the|another|this|your|its) auth ?tokens?\b/i, 'agent token'],

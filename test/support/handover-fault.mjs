@@ -1,6 +1,6 @@
-// Loaded into server processes with --import. The file HANDOVER_FAULT says who is killed at which message of a handover:
-// "new prepared" is the process that takes over, when it has sent that, and "old prepared" is the one before it. "new
-// loading" is before all messages. HANDOVER_FAULT.pids lists the processes that were started to take over.
+// Loaded into server processes with --import. The file HANDOVER_FAULT says who is killed at which message of a
+// handover: "new prepared" is the process that takes over, when it has sent that, and "old prepared" is the one before
+// it. "new loading" is before all messages. HANDOVER_FAULT.pids lists the processes that were started to take over.
 
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { isMainThread } from 'node:worker_threads';

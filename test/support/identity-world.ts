@@ -30,8 +30,8 @@ export interface IdentityWorldOptions extends Omit<WorldOptions, 'env' | 'clock'
 }
 
 /**
- * The server with an identity host, and an upstream that echoes requests and streams on `/stream`. Clients find the host
- * under its name without a port.
+ * The server with an identity host, and an upstream that echoes requests and streams on `/stream`. Clients find the
+ * host under its name without a port.
  */
 export class IdentityWorld implements IdentityServer {
   readonly edge: EdgeWorld;

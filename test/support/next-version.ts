@@ -19,8 +19,8 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const SCHEMA_FOLDER = 'src/store/sql/schema';
 
 /**
- * The migrations of made-up next versions. `additive`: servers of this version go on beside it. `breaking`: they cannot,
- * because it does not name their schema.
+ * The migrations of made-up next versions. `additive`: servers of this version go on beside it. `breaking`: they
+ * cannot, because it does not name their schema.
  */
 const MADE_UP = {
   additive: {
@@ -35,8 +35,8 @@ const MADE_UP = {
 } as const satisfies Record<string, Migration>;
 
 /**
- * The program of the version before: this one, until there is a release. `POSTERN_TEST_PREVIOUS` names the launcher of another
- * installation, such as a checkout of the last release (see CONTRIBUTING.md).
+ * The program of the version before: this one, until there is a release. `POSTERN_TEST_PREVIOUS` names the launcher of
+ * another installation, such as a checkout of the last release (see CONTRIBUTING.md).
  */
 export const PREVIOUS_LAUNCHER = process.env['POSTERN_TEST_PREVIOUS'] ?? LAUNCHER;
 

@@ -25,7 +25,9 @@ export interface OwnPostgres {
   end(signal: 'SIGINT' | 'SIGQUIT' | 'SIGKILL'): Promise<void>;
   /** On the same data and the same port. */
   start(): Promise<void>;
-  /** SIGKILL to one process that serves the database; PostgreSQL then restarts all of them. False when there was none. */
+  /**
+   * SIGKILL to one process that serves the database; PostgreSQL then restarts all of them. False when there was none.
+   */
   killBackend(database: string): Promise<boolean>;
   untilAnswers(): Promise<void>;
   /** A streaming standby of it, on a port of its own. Restarts this server. Closed with it. */

@@ -7,7 +7,9 @@ import { sharedBuild } from './shared-build.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
-/** The paths that `npm pack` would put into the package from this tree, without building it; once for all test files. */
+/**
+ * The paths that `npm pack` would put into the package from this tree, without building it; once for all test files.
+ */
 export async function packedFiles(): Promise<ReadonlySet<string>> {
   const folder = await sharedBuild('packed-files', async (target) => {
     const args = ['pack', '--dry-run', '--ignore-scripts', '--json'];

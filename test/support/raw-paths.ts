@@ -29,7 +29,9 @@ export interface RawPathsOptions {
   readonly hasHop?: boolean;
 }
 
-/** Every path from a client to an upstream: either protocol behind the edge, directly, through a tunnel, and over a hop. */
+/**
+ * Every path from a client to an upstream: either protocol behind the edge, directly, through a tunnel, and over a hop.
+ */
 export class RawPaths {
   readonly world: TunnelWorld;
   /** All nodes. */

@@ -81,7 +81,10 @@ export function startPostern(test: Cleanup, options: ProcessOptions): PosternPro
   };
 }
 
-/** This version of the program, unless a test wants another installation or `npm test` was given a single executable to test. */
+/**
+ * This version of the program, unless a test wants another installation or `npm test` was given a single executable to
+ * test.
+ */
 function commandOf({ command, node, launcher }: ProcessOptions): readonly string[] {
   if (command !== undefined) return command;
   const binary = process.env['POSTERN_TEST_BINARY'];

@@ -74,7 +74,10 @@ const ENTRY = element(
   Buffer.concat([element(0x02, Buffer.alloc(16, 0x41)), element(0x17, Buffer.from('251101000000Z'))]),
 );
 
-/** A list with this many entries, too large for the library to build in reasonable time. They revoke nobody, except `revoked`. */
+/**
+ * A list with this many entries, too large for the library to build in reasonable time. They revoke nobody, except
+ * `revoked`.
+ */
 export async function hugeCrl(issuer: Issued, entries: number, revoked: readonly Issued[] = []): Promise<Buffer> {
   const small = await crl({ issuer, revoked });
   // TBSCertList of the small list, with entries inserted before its extensions.

@@ -71,7 +71,9 @@ function inWorkers({ clock, modules, isInOneThread }: WorldOptions): Readonly<Re
     : {};
 }
 
-/** The whole server in this process, on port 0 and a temporary directory: a test names only what is special about it. */
+/**
+ * The whole server in this process, on port 0 and a temporary directory: a test names only what is special about it.
+ */
 export class TestWorld {
   readonly server: RunningServer;
   readonly dataDir: string;

@@ -83,7 +83,7 @@ suite('the connection to a collector', () => {
     test(`ends when the collector ${what}`, async (t) => {
       const strange = await Collector.open(t);
       strange.answer = answer;
-      // It has to be JSON for the collector, which ignores the method.
+      // The body has to be JSON for the collector, which ignores the method.
       const sent = get(strange.url, { agent: collectorAgent('http:', 100) });
       sent.on('error', () => {});
       sent.on('response', (response) => response.on('error', () => {}).resume());

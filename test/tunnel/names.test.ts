@@ -43,7 +43,7 @@ suite('names of tunnels', () => {
     const other = await world.agent([{ proto: 'https', addr: port, domain: 'other.localhost' }], { authtoken });
     await agent.close();
     const half = await world.agent([{ proto: 'https', addr: port, domain }]);
-    // Its holder may leave: it is requested repeatedly.
+    // The name's holder may leave: it is requested repeatedly.
     const waiting = await world.agent([{ proto: 'http', addr: port, domain }], { authtoken });
     assert.equal(waiting.tunnels[0]?.status, 'waiting');
     assert.match(waiting.tunnels[0]?.problem ?? '', /another credential/);

@@ -148,7 +148,7 @@ export class UpWorld {
         const command = startPostern(this.#test, { args: ['restart', '--data-dir', dataDir] });
         const code = await endOf(command);
         const [, pid] = /Process (\d+) serves now/.exec(command.stdout()) ?? [];
-        // It is no child of this process, and a later restart ends it.
+        // The server is no child of this process, and a later restart ends it.
         if (pid !== undefined) this.#test.after(async () => endProcess(Number(pid)));
         return code;
       },

@@ -136,7 +136,10 @@ test('a reader that pauses gets a reset with an error at once', async () => {
 });
 
 suite('a session that holds responses for readers who have stopped', () => {
-  /** Requests for `/large` get a body of 4 MB, others what `respond` says. The readers of `count` large ones have stopped. */
+  /**
+   * Requests for `/large` get a body of 4 MB, others what `respond` says. The readers of `count` large ones have
+   * stopped.
+   */
   async function withHeld(
     count: number,
     respond: (stream: ServerHttp2Stream, isFirstSession: boolean) => void,

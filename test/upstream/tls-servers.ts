@@ -14,8 +14,8 @@ import { type KeyAndCertificate, makeCertificate } from '../conformance/certific
 let made: Promise<KeyAndCertificate> | null = null;
 
 /**
- * A self-signed certificate for `backend.test`: a client that trusts it trusts nothing else. Async, so that no file awaits
- * a promise of an earlier one, which would take its `after` hooks.
+ * A self-signed certificate for `backend.test`: a client that trusts it trusts nothing else. Async, so that no file
+ * awaits a promise of an earlier one, which would take its `after` hooks.
  */
 export async function backendCertificate(): Promise<KeyAndCertificate> {
   made ??= makeCertificate({ commonName: 'backend.test', dnsNames: ['backend.test'] });

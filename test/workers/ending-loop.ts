@@ -100,7 +100,7 @@ export class EndingLoop {
     }
   }
 
-  /** Those in force since the request began: the last one that was acknowledged then, and all later ones. */
+  /** Configurations in force since the request began: the last one that was acknowledged then, and all later ones. */
   #judge(status: number, text: string, since: number): void {
     this.#answers += 1;
     const inForce = new Set<string>();

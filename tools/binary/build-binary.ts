@@ -9,7 +9,10 @@ import { bundleProgram, bundleWorker, WORKERS } from './bundle.ts';
 import { signForMac } from './mac-signature.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-/** Without it V8 draws a seed, which ends up in the compiled code. It does not change which code V8 accepts (decision 75). */
+/**
+ * Without it V8 draws a seed, which ends up in the compiled code. It does not change which code V8 accepts (decision
+ * 75).
+ */
 const SEED = '--random-seed=1';
 
 export interface BinaryTarget {
@@ -46,7 +49,8 @@ function buildFrom(scratch: string, { platform, arch, node }: BinaryTarget, fold
     mainFormat: 'module',
     output: 'postern',
     disableExperimentalSEAWarning: true,
-    // Compiled when it is built: a start takes half the time. Only the V8 that compiles it can tell what another accepts.
+    // Compiled when it is built: a start takes half the time. Only the V8 that compiles it can tell what another
+    // accepts.
     useCodeCache: node === undefined,
     ...(node !== undefined && { executable: node }),
     assets: Object.fromEntries([

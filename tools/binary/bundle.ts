@@ -38,8 +38,9 @@ export function bundleProgram(outfile: string): void {
 }
 
 /**
- * The files of the package: the given modules and the threads. The store's thread shares no part with the others: one file
- * takes it 13 ms of CPU less to load than 15 parts, and every server starts two. Returns the files that were bundled.
+ * The files of the package: the given modules and the threads. The store's thread shares no part with the others: one
+ * file takes it 13 ms of CPU less to load than 15 parts, and every server starts two. Returns the files that were
+ * bundled.
  */
 export function bundlePackage(modules: Places, folder: string): readonly string[] {
   const threads = WORKERS.filter((path) => path !== STORE_THREAD).map((path) => [path, path]);
@@ -48,10 +49,10 @@ export function bundlePackage(modules: Places, folder: string): readonly string[
 }
 
 /**
- * Our files `src/PATH.ts`, with everything that they import, as modules `FOLDER/PLACE.js` with the same exports. What they
- * import on demand is still loaded on demand: as one file, the program would take each short command 0.1 s of CPU more
- * to load. The files that they share are in `FOLDER/parts`, whose names change with their content: a running program never
- * loads a part of another version that was installed over it. Returns the files that were bundled.
+ * Our files `src/PATH.ts`, with everything that they import, as modules `FOLDER/PLACE.js` with the same exports. What
+ * they import on demand is still loaded on demand: as one file, the program would take each short command 0.1 s of CPU
+ * more to load. The files that they share are in `FOLDER/parts`, whose names change with their content: a running
+ * program never loads a part of another version that was installed over it. Returns the files that were bundled.
  */
 function bundleModules(modules: Places, folder: string): readonly string[] {
   const sources = Object.entries(modules).map(([place, path]) => `${place}=src/${path}.ts`);

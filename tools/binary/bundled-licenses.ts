@@ -5,7 +5,10 @@ import { fileURLToPath } from 'node:url';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const LICENSE_FILE = /^(licen[cs]e|notice|copying)\b/i;
 
-/** The licenses of the packages in a bundle, which require that their text goes with the code. `files`: what was bundled. */
+/**
+ * The licenses of the packages in a bundle, which require that their text goes with the code. `files`: what was
+ * bundled.
+ */
 export function bundledLicenses(files: readonly string[]): string {
   const folders = new Set(files.map((file) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(file)?.[0]));
   const texts = [...folders].filter((folder) => folder !== undefined).map(textOf);

@@ -1,6 +1,9 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 
-/** Programs that give an executable a signature without an identity ("ad hoc"): of macOS, and of the crate apple-codesign. */
+/**
+ * Programs that give an executable a signature without an identity ("ad hoc"): of macOS, and of the crate
+ * apple-codesign.
+ */
 const SIGNERS: Readonly<Record<string, readonly string[]>> = {
   codesign: ['--force', '--sign', '-'],
   rcodesign: ['sign'],

@@ -27,7 +27,10 @@ export interface IdentityProviderOptions {
   readonly onProblem?: (problem: string) => void;
 }
 
-/** An OpenID provider on loopback that asks nobody for a password. Everything is in memory, and survives `stop` and `start`. */
+/**
+ * An OpenID provider on loopback that asks nobody for a password. Everything is in memory, and survives `stop` and
+ * `start`.
+ */
 export interface RunningIdentityProvider {
   readonly issuer: string;
   readonly port: number;

@@ -1,6 +1,6 @@
 /**
- * Records the first minute with Postern on a server: `postern up`, the invitation, the login. Writes two files from
- * one run: docs/first-minute.svg, an animation of the terminal and the pages, and docs/images/first-minute.png, a still.
+ * Records the first minute with Postern on a server: `postern up`, the invitation, the login. Writes two files from one
+ * run: docs/first-minute.svg, an animation of the terminal and the pages, and docs/images/first-minute.png, a still.
  *   npm run picture
  *
  * The network is one of its own, with Pebble in place of Let's Encrypt. Its root is trusted there, by curl and by

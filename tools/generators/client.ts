@@ -67,7 +67,10 @@ ${assignments.join('\n')}
 `;
 }
 
-/** With the project's own formatter, so that the checked-in files pass its check; in a copy, because --check must not write. */
+/**
+ * With the project's own formatter, so that the checked-in files pass its check; in a copy, because --check must not
+ * write.
+ */
 async function format(texts: ReadonlyMap<string, string>): Promise<Map<string, string>> {
   const copy = await mkdtemp(join(tmpdir(), 'postern-generate-'));
   try {

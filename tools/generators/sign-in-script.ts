@@ -24,7 +24,7 @@ export async function generate(): Promise<Map<string, string>> {
       `--outfile=${output}`,
     ]);
     const script = await readFile(output, 'utf8');
-    // It stands inside an HTML page.
+    // The script stands inside an HTML page.
     if (/<\/script|<!--/i.test(script)) throw new Error('the script contains text that ends a script element');
     return new Map([[TARGET, script]]);
   } finally {

@@ -4,7 +4,10 @@ import { existsSync, readFileSync } from 'node:fs';
 /** What the signature is for: one that was made for another purpose does not count. install.sh has the same word. */
 export const SIGNATURE_NAMESPACE = 'postern-release';
 
-/** The public half of the key at `keyFile`, without its comment. The file may itself be the public half of a key in an agent. */
+/**
+ * The public half of the key at `keyFile`, without its comment. The file may itself be the public half of a key in an
+ * agent.
+ */
 export function publicKeyOf(keyFile: string): string {
   if (!existsSync(keyFile)) throw new Error(`POSTERN_RELEASE_KEY: ${keyFile} does not exist`);
   const text = keyFile.endsWith('.pub')

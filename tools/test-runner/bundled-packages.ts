@@ -23,8 +23,8 @@ interface Described {
 }
 
 /**
- * Writes each package that the program imports as a few large files: a third of what a process takes to load the program
- * goes to the 2,000 files of packages. Test processes started from here use them.
+ * Writes each package that the program imports as a few large files: a third of what a process takes to load the
+ * program goes to the 2,000 files of packages. Test processes started from here use them.
  */
 export function bundlePackages(root: string, folder: string): void {
   const facades = join(folder, 'facades');
@@ -54,7 +54,7 @@ export function bundledPackageUrls(): ReadonlyMap<string, string> {
   return new Map(list === undefined ? [] : (JSON.parse(readFileSync(list, 'utf8')) as [string, string][]));
 }
 
-/** Those of the program, and not of tests alone, as they are written in its imports. */
+/** Packages of the program, and not of tests alone, as they are written in its imports. */
 function importedPackages(root: string): readonly string[] {
   const { dependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
     readonly dependencies: Readonly<Record<string, string>>;

@@ -7,7 +7,9 @@ export interface Batch {
 }
 
 const MAX_FILES = 40;
-/** A line of a test file that measures memory, changes what a process has only once, or takes long; the reason follows. */
+/**
+ * A line of a test file that measures memory, changes what a process has only once, or takes long; the reason follows.
+ */
 const OWN_PROCESS = /^\/\/ Own process: \S/m;
 const TAKES_LONG = /^\/\/ Own process: takes long/m;
 /** Files with the same words share a process with each other only. */
@@ -17,8 +19,8 @@ const UNIT_FOLDERS = /\/(src|tools)$/;
 const OWN_PROCESS_FOLDERS = /\/test\/long\//;
 
 /**
- * What takes longest comes first, because a long batch that starts last delays the end: files that say so, others with a
- * process of their own, batches of whole servers. Unit tests come last: their batches are the shortest.
+ * What takes longest comes first, because a long batch that starts last delays the end: files that say so, others with
+ * a process of their own, batches of whole servers. Unit tests come last: their batches are the shortest.
  */
 export function planBatches(files: readonly string[]): readonly Batch[] {
   const alone = files.filter(needsOwnProcess);
@@ -38,7 +40,9 @@ export function planBatches(files: readonly string[]): readonly Batch[] {
   return batches.map((batch) => ({ files: batch }));
 }
 
-/** Files of a folder stay together, because neighbors load the same parts of the program. Small folders share a batch. */
+/**
+ * Files of a folder stay together, because neighbors load the same parts of the program. Small folders share a batch.
+ */
 function packed(files: readonly string[]): readonly (readonly string[])[] {
   const parts = [...Map.groupBy(files, topFolder).values()].flatMap(evenParts);
   const batches: string[][] = [];

@@ -61,8 +61,8 @@ export async function runBatch(
 }
 
 /**
- * A relative import of our own code needs no search for its file and the package around it, which is a fifth of the time
- * that a process takes to load the program. Our imports of packages get the bundled ones, if there are.
+ * A relative import of our own code needs no search for its file and the package around it, which is a fifth of the
+ * time that a process takes to load the program. Our imports of packages get the bundled ones, if there are.
  */
 function findFilesDirectly(): void {
   const root = pathToFileURL(ROOT).href;

@@ -38,8 +38,8 @@ const TRACK_TESTS = new URL('./track-tests.ts', import.meta.url).href;
 const RUN_BATCH = new URL('./run-batch.ts', import.meta.url).href;
 
 /**
- * What V8 does for programs that run for hours costs most tests more than it saves: with room for young objects it copies
- * less of what lives on, and it does not compile a third time what is about to end.
+ * What V8 does for programs that run for hours costs most tests more than it saves: with room for young objects it
+ * copies less of what lives on, and it does not compile a third time what is about to end.
  */
 const V8_FLAGS = ['--min-semi-space-size=16', '--max-semi-space-size=32', '--no-turbofan'];
 
@@ -87,7 +87,7 @@ export async function runFiles(files: readonly string[], options: RunOptions): P
   return { ...outcome, failedFiles: [...failedFiles], costs: readCosts(costsFile(options)) };
 }
 
-/** Those of node:test count files as tests: the runner prints its own. */
+/** Totals of node:test count files as tests: the runner prints its own. */
 async function* withoutTotals(events: AsyncIterable<TestEvent>): AsyncGenerator<TestEvent> {
   for await (const event of events) {
     const isTotal =

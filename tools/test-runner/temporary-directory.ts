@@ -10,8 +10,8 @@ const MEMORY = '/dev/shm';
 const ENOUGH_BYTES = 4 * 1024 ** 3;
 
 /**
- * Creates a directory for what tests write: in memory if there is enough of it, because the stores of tests wait for the
- * disk some ten thousand times. Tests that lose a disk bring one.
+ * Creates a directory for what tests write: in memory if there is enough of it, because the stores of tests wait for
+ * the disk some ten thousand times. Tests that lose a disk bring one.
  */
 export function makeTemporaryDirectory(prefix: string, { isOnDisk }: { readonly isOnDisk: boolean }): string {
   const path = (isOnDisk ? null : inMemory(prefix)) ?? openToAll(mkdtempSync(join(SYSTEM, prefix)));

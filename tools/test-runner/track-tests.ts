@@ -1,9 +1,9 @@
 import asyncHooks, { AsyncLocalStorage, AsyncResource } from 'node:async_hooks';
 
 /**
- * Loads node:test so that it finds the test that code belongs to in the context that V8 carries from callback to callback.
- * By itself, it has Node report each promise that is created and collected, which costs CPU and garbage. Nothing may have
- * imported node:test before.
+ * Loads node:test so that it finds the test that code belongs to in the context that V8 carries from callback to
+ * callback. By itself, it has Node report each promise that is created and collected, which costs CPU and garbage.
+ * Nothing may have imported node:test before.
  */
 export async function trackTestsByContext(): Promise<void> {
   const running = new AsyncLocalStorage<AsyncResource>();

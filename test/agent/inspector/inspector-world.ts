@@ -59,7 +59,7 @@ export class InspectorWorld {
   readonly inspector: Inspector;
   /** What the local service received. */
   readonly seen: Seen[] = [];
-  /** Its response; may be replaced. */
+  /** The service's response; may be replaced. */
   respond: Respond = (seen, response) => {
     response.writeHead(200, { 'content-type': 'application/json' });
     response.end(JSON.stringify({ hello: seen.url, got: seen.body.length }));

@@ -17,8 +17,9 @@ let authority: Promise<Issued> | null = null;
 let certificate: Promise<Issued> | null = null;
 
 /**
- * These are async so that each caller awaits a promise of its own. A test file that awaits a promise of an earlier file
- * in its process registers its `after` hooks with that file, which has ended: they would never run.
+ * Functions for certificates are async so that each caller awaits a promise of its own. A test file that awaits a
+ * promise of an earlier file in its process registers its `after` hooks with that file, which has ended: they would
+ * never run.
  */
 export async function testAuthority(): Promise<Issued> {
   authority ??= issue({ commonName: 'agent test CA', isCa: true });
@@ -143,7 +144,7 @@ export interface FakeGatewayOptions {
   readonly connections?: number;
   readonly certificate?: Issued;
   readonly alpn?: string[];
-  /** Its id and name, if it is one of several nodes. */
+  /** Id and name of the gateway, if it is one of several nodes. */
   readonly node?: string;
   /** Sessions that it shares with other nodes. */
   readonly sessions?: Set<string>;

@@ -7,7 +7,7 @@ import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { TunnelWorld } from '../../support/tunnel-world.ts';
 
-// These run in a copy of the project that has the hooked modules: see `throwaway-module.test.ts`.
+// The tests run in a copy of the project that has the hooked modules: see `throwaway-module.test.ts`.
 const seen: IncomingMessage['headers'][] = [];
 let seenUrl = '';
 const upstream = createServer((request, response) => {

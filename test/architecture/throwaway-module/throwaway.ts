@@ -8,7 +8,9 @@ import { throwawaySettings } from './settings.ts';
 
 const PATH = '/.postern/throwaway';
 
-/** Declares everything that a module can. `throwaway-module.test.ts` copies this folder into a copy of `src/modules`. */
+/**
+ * Declares everything that a module can. `throwaway-module.test.ts` copies this folder into a copy of `src/modules`.
+ */
 export const throwaway = defineModule({
   name: 'throwaway',
   level: 'route',

@@ -10,7 +10,7 @@ import { modules } from '../../../src/modules/registry.ts';
 import { decodeModules } from '../../../src/proxy/edge/tunnels/endpoint-publisher.ts';
 import { EdgeWorld } from '../../support/edge-world.ts';
 
-// These run in a copy of the project that has the throwaway module: see `throwaway-module.test.ts`.
+// The tests run in a copy of the project that has the throwaway module: see `throwaway-module.test.ts`.
 const LIMIT = { POSTERN_THROWAWAY_LIMIT: '9' };
 
 test('the edge keeps the names that the module reserves, and serves its path', { timeout: 60_000 }, async () => {

@@ -31,7 +31,7 @@ suite('a site that was imported from Caddy serves nobody more than Caddy did', {
   if (skip !== false) return;
   const t = { after };
   const world = await EdgeWorld.open(t);
-  /** It says what a service may decide about access by: the headers. */
+  /** The service says what a service may decide about access by: the headers. */
   const service = (name: string): Promise<number> =>
     listenOn(
       t,
@@ -204,8 +204,8 @@ const someProxies = fc
   .map((proxies) => proxies.map((each, at): Proxy => ({ ...each, name: `p${at}`, isOdd: each.isOdd && at % 2 === 1 })));
 
 /**
- * The proxy that frps asks, as vhost/router.go of frp 0.65 does: the longest location of the host, then of the wildcard. The first
- * of two with the same location has it.
+ * The proxy that frps asks, as vhost/router.go of frp 0.65 does: the longest location of the host, then of the
+ * wildcard. The first of two with the same location has it.
  */
 function askedByFrp(proxies: readonly Proxy[], host: string, path: string): Proxy | null {
   for (const domain of [host, host.replace(/^[^.]+/, '*')]) {

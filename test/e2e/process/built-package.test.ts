@@ -17,8 +17,8 @@ const TIMEOUT_MS = 240_000;
 const run = promisify(execFile);
 const root = fileURLToPath(new URL('../../..', import.meta.url));
 /**
- * 2.94 MiB on 19 November 2026: 2.0 for the program and its dependencies, 0.3 each for the console and for docs, 0.1 each for
- * the forms of the command line and the client.
+ * 2.94 MiB on 19 November 2026: 2.0 for the program and its dependencies, 0.3 each for the console and for docs, 0.1
+ * each for the forms of the command line and the client.
  */
 const MAX_PACKAGE_BYTES = 3.1 * 1024 * 1024;
 

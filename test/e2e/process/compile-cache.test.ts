@@ -33,7 +33,7 @@ test('follows XDG_CACHE_HOME', async (t) => {
 
 test('commands that run for long and others use the same compiled code', async (t) => {
   const env = { PATH: process.env['PATH'] ?? '', HOME: await tempDir(t), NODE_DEBUG_NATIVE: 'COMPILE_CACHE' };
-  // They load the same files. Node reports code that was compiled for other flags of V8.
+  // These commands load the same files. Node reports code that was compiled for other flags of V8.
   const [, second = '', third = ''] = ['http', 'config', 'http'].map(
     (command) => spawnSync(process.execPath, [LAUNCHER, command, '--help'], { env, encoding: 'utf8' }).stderr,
   );

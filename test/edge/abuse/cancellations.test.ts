@@ -11,7 +11,9 @@ import { until } from './support/until.ts';
 
 const REQUESTS = process.env['POSTERN_TEST_LONG'] === undefined ? 400 : 10_000;
 const CLIENTS = 20;
-/** Clients, edge and upstream, all in this process; it does not grow with the number of requests (30,000 were tried). */
+/**
+ * Clients, edge and upstream, all in this process; it does not grow with the number of requests (30,000 were tried).
+ */
 const MOST_MORE_BYTES = 256 << 20;
 /** The runtime's limit for one session. */
 const UPSTREAM_LIMIT = 1000;

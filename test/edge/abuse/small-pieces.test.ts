@@ -11,7 +11,9 @@ import { RawHttp2 } from './support/raw-http2.ts';
 
 /** Four times what may come at once. */
 const PIECES = 20_000;
-/** Without a limit they take a fraction of this. With it, 15,000 wait for 5,000 per second, except those of one read. */
+/**
+ * Without a limit they take a fraction of this. With it, 15,000 wait for 5,000 per second, except those of one read.
+ */
 const LEAST_MS = 1600;
 const ENHANCE_YOUR_CALM = 11;
 

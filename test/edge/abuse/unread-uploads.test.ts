@@ -23,7 +23,10 @@ const SENT = 2 * MAX_UNREAD_PER_CONNECTION;
 const MOST_UNREAD = Math.min(CONNECTIONS * MAX_UNREAD_PER_CONNECTION, MAX_UNREAD_IN_TOTAL);
 /** Garbage, and the buffers of both ends, which are in this process. */
 const OTHER_BYTES = 160 * MB;
-/** What is not garbage: pieces that share memory with others, up to 4 MB between two measurements, and buffers of 72 connections. */
+/**
+ * What is not garbage: pieces that share memory with others, up to 4 MB between two measurements, and buffers of 72
+ * connections.
+ */
 const OTHER_KEPT_BYTES = MOST_UNREAD / 8 + 32 * MB;
 const PIECE = Buffer.alloc(16_384);
 /** RFC 9113 §4.1: frames of unknown types are ignored. */
@@ -53,7 +56,9 @@ async function ended(...clients: readonly RawHttp2[]): Promise<void> {
   await until(async () => (await world.metrics()).includes('\npostern_edge_requests_in_flight 0\n'), 'all have ended');
 }
 
-/** V8 frees the blocks of a collection in another thread, which a busy machine delays. The next collection waits for it. */
+/**
+ * V8 frees the blocks of a collection in another thread, which a busy machine delays. The next collection waits for it.
+ */
 function keptBytes(): number {
   collect();
   collect();

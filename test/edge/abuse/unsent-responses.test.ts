@@ -64,7 +64,9 @@ async function http2Upstream(): Promise<string> {
   return `localhost:${(server.address() as AddressInfo).port}`;
 }
 
-/** V8 frees the blocks of a collection in another thread, which a busy machine delays. The next collection waits for it. */
+/**
+ * V8 frees the blocks of a collection in another thread, which a busy machine delays. The next collection waits for it.
+ */
 function keptBytes(): number {
   collect();
   collect();

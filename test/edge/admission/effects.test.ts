@@ -48,7 +48,7 @@ test('a request that starts again, because the configuration changes, is counted
     await new Promise(setImmediate);
   }
   await new Promise(setImmediate);
-  // Its own request may have used the last of a limit.
+  // The visitor's own request may have used the last of a limit.
   assert.deepEqual(calls, ['limit acts', 'after acts']);
   assert.equal(judged.outcome, 'forwarded as nobody');
 });

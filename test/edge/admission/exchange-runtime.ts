@@ -1,7 +1,9 @@
 import type { EdgeRuntime } from '../../../src/proxy/edge/edge-runtime.ts';
 import type { EdgeSnapshot } from '../../../src/proxy/snapshot/edge-snapshot.ts';
 
-/** What an exchange needs of its edge, without sockets: every request is for the current edge, and goes to `upstream`. */
+/**
+ * What an exchange needs of its edge, without sockets: every request is for the current edge, and goes to `upstream`.
+ */
 export function exchangeRuntime(currentEdge: () => EdgeSnapshot, upstream: object): EdgeRuntime {
   return {
     clock: { nowMs: () => 0 },

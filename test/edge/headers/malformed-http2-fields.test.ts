@@ -65,7 +65,7 @@ function assertNothingOf({ reached, bytes }: Outcome, what: string): void {
     upstream.seen.every(({ url }) => url === '/seen'),
     what,
   );
-  // It is forwarded without the field: the runtime drops it before anybody can see it.
+  // The request is forwarded without the field: the runtime drops it before anybody can see it.
   if (reached) assert.match(bytes, /x-before: b\r\n/);
 }
 

@@ -10,7 +10,9 @@ export interface AcceptedRequest {
   readonly head: RequestHead;
   body: string;
   trailers: readonly string[];
-  /** `broken`: its body cannot be read to its end. `open`: more of it is expected. `switched`: no request follows it. */
+  /**
+   * `broken`: its body cannot be read to its end. `open`: more of it is expected. `switched`: no request follows it.
+   */
   state: 'whole' | 'open' | 'broken' | 'switched';
 }
 

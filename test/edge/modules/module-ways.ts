@@ -26,7 +26,10 @@ export interface Got {
   trailers: IncomingMessage['trailers'];
 }
 
-/** A site whose requests reach the same service directly over HTTP/1.1 and HTTP/2, through a tunnel, and over a hop between nodes. */
+/**
+ * A site whose requests reach the same service directly over HTTP/1.1 and HTTP/2, through a tunnel, and over a hop
+ * between nodes.
+ */
 export class ModuleWays {
   readonly ways: readonly ModuleWay[];
   readonly edge: EdgeWorld;

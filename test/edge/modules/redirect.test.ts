@@ -146,7 +146,7 @@ suite('redirect', () => {
       rule('regex', '^/c$', '/a'),
     );
     assert.deepEqual([circle.status, circle.body.details.field], [400, '/rules/0/to']);
-    // These end: an address that differs in its query, and one that leaves the rules.
+    // Redirects to these targets end: an address that differs in its query, and one that leaves the rules.
     for (const fine of [
       rule('exact_path', '/a', '/a?lang=en'),
       rule('regex', '^/x/(.*)$', '/$1'),

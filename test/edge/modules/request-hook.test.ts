@@ -277,7 +277,7 @@ for (const protocol of PROTOCOLS) {
   test(`answers 500 and forwards nothing when a module changes what is not its own, over ${protocol}`, async () => {
     const names = ['host', 'content-length', 'transfer-encoding', 'connection', 'te', 'x-forwarded-for', 'expect'];
     for (const header of [...names, 'postern-auth-user-id', 'client-cert', 'X-Upper', 'x_under', 'a b', ':path']) {
-      // These may be removed: an upstream then does not learn the visitor's address.
+      // Forwarding headers may be removed: an upstream then does not learn the visitor's address.
       const removal = header.startsWith('x-forwarded-') ? [] : [{ remove: [header] }];
       for (const change of [{ set: [header, '1'] }, { add: [header, '1'] }, ...removal]) {
         hooks.first.transformRequest = () => change;

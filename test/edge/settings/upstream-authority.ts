@@ -17,8 +17,8 @@ export class UpstreamAuthority {
   }
 
   /**
-   * Call it before the process makes its first TLS connection to an upstream: the system's list is read once. Test files
-   * that share a process share the authority.
+   * Call it before the process makes its first TLS connection to an upstream: the system's list is read once. Test
+   * files that share a process share the authority.
    */
   static async trusted(test: Cleanup): Promise<UpstreamAuthority> {
     trustedHere ??= await UpstreamAuthority.#trust(test);

@@ -5,7 +5,10 @@ import { type Bug, onBug } from '../../../src/kit/guarded-listeners.ts';
 import { EdgeWorld } from '../../support/edge-world.ts';
 import { recordingUpstream } from '../traffic/recording-upstream.ts';
 
-/** A visitor announces a header list so small that not even an error page fits: its requests are reset, and nothing stays. */
+/**
+ * A visitor announces a header list so small that not even an error page fits: its requests are reset, and nothing
+ * stays.
+ */
 const upstream = await recordingUpstream({ after });
 const edge = await EdgeWorld.open({ after });
 const { host } = await edge.site(await edge.staticBackend(upstream.address));

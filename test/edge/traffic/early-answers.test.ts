@@ -7,8 +7,8 @@ const world = await EdgeWorld.open({ after });
 const BODY = Buffer.alloc(50_000_000, 'x');
 
 /**
- * With its default of 10 MB for a connection, which its own waiting upload fills, Node's client resets the stream when it
- * gets the answer, also that of Node's own server. Node's `fetch` has no other default.
+ * With its default of 10 MB for a connection, which its own waiting upload fills, Node's client resets the stream when
+ * it gets the answer, also that of Node's own server. Node's `fetch` has no other default.
  */
 test('an answer that comes before 50 MB of an upload over HTTP/2 arrives whole at a client that has room for its upload', async () => {
   const { host } = await world.site(await world.httpResponse('no', { status_code: 503 }));

@@ -72,7 +72,7 @@ suite('WebSockets when the server stops', () => {
     assert.ok(await one.echoes('a'));
     const rest = restOf(one.stream);
     const end = ends[0] as WebSocketEnd;
-    // It must not respond to the Close frame in the middle of its own frame.
+    // The client must not respond to the Close frame in the middle of its own frame.
     end.onMessage = () => {};
     const upstream = end.stream;
     upstream.write(Buffer.from([0x81, 4, 0x61, 0x62]));

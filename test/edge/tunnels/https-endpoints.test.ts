@@ -147,7 +147,7 @@ test('prefers an exact edge over an agent, and an agent over a wildcard', async 
   assert.equal((await world.clients.ask(name, '/', { agent: agentFor })).text, 'wildcard');
   const published = await world.publish(id, { host: name });
   assert.equal(published.ok, true);
-  // Its connection was opened for the wildcard's edge, which required no more than the agent does.
+  // The visitor's connection was opened for the wildcard's edge, which required no more than the agent does.
   assert.equal((await world.clients.ask(name, '/', { agent: agentFor })).headers['x-agent'], id);
   assert.equal((await world.clients.ask(name)).headers['x-agent'], id);
   assert.equal((await world.clients.ask(`b.${zone}`)).text, 'wildcard');

@@ -57,7 +57,7 @@ async function port(context: TestContext): Promise<Visited> {
     socket.destroy();
     return String(data);
   };
-  // It is reset where HTTP has an error.
+  // A connection is reset where HTTP has an error.
   const ask = async (): Promise<number> => ((await echo().catch(() => '')) === 'hello' ? 200 : 503);
   return { ask, lose: () => tunnels.remove(id), announce: () => tunnels.add(id, agent) };
 }

@@ -19,8 +19,8 @@ export async function makeSigningKey(alg: string): Promise<SigningKey> {
 let shared: Promise<SigningKey> | undefined;
 
 /**
- * RSA keys take long to generate, so providers that start out correct share one per process. Async, so that no file awaits
- * a promise of an earlier one, which would take its `after` hooks.
+ * RSA keys take long to generate, so providers that start out correct share one per process. Async, so that no file
+ * awaits a promise of an earlier one, which would take its `after` hooks.
  */
 export async function sharedRsaKey(): Promise<SigningKey> {
   shared ??= makeSigningKey('RS256');

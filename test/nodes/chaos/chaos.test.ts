@@ -5,7 +5,9 @@ import { type Change, changesNotIn } from './contested-document.ts';
 import { FAULT_KINDS } from './faults.ts';
 import { checkChaos, describeChaos, runChaos } from './run-chaos.ts';
 
-/** The short form of `test/long/chaos.test.ts`, which repeats every kind many times. POSTERN_CHAOS_SEED repeats a run. */
+/**
+ * The short form of `test/long/chaos.test.ts`, which repeats every kind many times. POSTERN_CHAOS_SEED repeats a run.
+ */
 test('three nodes under load survive a fault of each kind', { timeout: 340_000 }, async (t) => {
   const seed = Number(process.env['POSTERN_CHAOS_SEED'] ?? Math.floor(Math.random() * 1_000_000));
   const figures = await runChaos(t, {

@@ -11,7 +11,7 @@ export interface Failure {
   readonly fault: string | null;
 }
 
-/** They are checked for wrong answers only, so they must not make the share of failures smaller. */
+/** These kinds of requests are checked for wrong answers only, so they must not make the share of failures smaller. */
 const NEVER_FAIL: ReadonlySet<string> = new Set(['contended', 'echo']);
 
 /** Everything that clients saw. */

@@ -89,7 +89,7 @@ export class ChaosLoad {
     else this.#ledger.failed(kind, `${host} on ${node.name}: ${status} ${text.slice(0, 300)}`);
   }
 
-  /** Its owners come and go: no answer is correct, another name's is wrong. */
+  /** The host's owners come and go: no answer is correct, another name's is wrong. */
   async #contended(host: string): Promise<void> {
     const answer = await this.#client.get(host).catch(() => null);
     this.#ledger.ok('contended');
@@ -211,7 +211,7 @@ export class ChaosLoad {
         }
         const startedMs = performance.now();
         const answer = await this.#client.getFrom(node, host).catch(() => null);
-        // It was stopped or came back meanwhile.
+        // The node was stopped or came back meanwhile.
         if (this.#ledger.down.includes(node)) continue;
         if (answer?.status === 200 && answers.includes(answer.text)) {
           const ms = startedMs - (lastOkMs[at] ?? 0);

@@ -10,7 +10,10 @@ export interface ClientAnswer {
   readonly node: ClusterNode;
 }
 
-/** What clients with several addresses of a name do: the next after a refused connection, and after a second without an answer. */
+/**
+ * What clients with several addresses of a name do: the next after a refused connection, and after a second without an
+ * answer.
+ */
 const ELSEWHERE_AFTER_MS = 1000;
 
 export class ClientFailure extends Error {}

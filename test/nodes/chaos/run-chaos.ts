@@ -13,7 +13,7 @@ import { Random } from './random.ts';
 
 export interface ChaosOptions {
   readonly seed: number;
-  /** It takes longer if a fault of each kind does. */
+  /** The run takes longer if a fault of each kind does. */
   readonly durationMs: number;
   /** Between the starts of two faults; a longer fault delays the next. */
   readonly faultEveryMs: number;

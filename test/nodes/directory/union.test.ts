@@ -127,7 +127,9 @@ function take({ network, nodes, announced, links }: World, each: Step): void {
   }
 }
 
-/** A change that waits is lost, doubled or garbled. A loss shows with the next change only, so another one must wait. */
+/**
+ * A change that waits is lost, doubled or garbled. A loss shows with the next change only, so another one must wait.
+ */
 function harm(lines: string[], how: 'lose' | 'repeat' | 'garble'): void {
   const numbered = lines.flatMap((line, at) => (line.includes('"seq"') ? [at] : []));
   const [first, second] = numbered;

@@ -47,7 +47,9 @@ interface RestartOptions extends Pick<RollingLoadOptions, 'workers' | 'pauseMs'>
   readonly launcher?: string | undefined;
 }
 
-/** Visitors use all nodes of a cluster with `DRAIN_ENV` while some of them are stopped and started, one after the other. */
+/**
+ * Visitors use all nodes of a cluster with `DRAIN_ENV` while some of them are stopped and started, one after the other.
+ */
 export async function restartNodes(
   t: TestContext,
   cluster: Cluster,

@@ -24,7 +24,7 @@ const server = await startPostgres();
 after(() => server.stop());
 const database = await freshDatabase(server);
 after(() => database.drop());
-/** It stays, and serves visitors while the others stop. */
+/** The other node stays, and serves visitors while the others stop. */
 const other = await EdgeWorld.open({ after }, envOf('other'), { databaseUrl: database.url });
 
 function envOf(name: string, shutdownSeconds = SHUTDOWN_SECONDS): Readonly<Record<string, string>> {
@@ -96,7 +96,7 @@ suite('WebSockets of a node that stops while another one is ready', () => {
     assert.ok(await socket.echoes('a'));
     const [end] = ends;
     assert.ok(end);
-    // It must not respond to the Close frame in the middle of its own frame.
+    // The client must not respond to the Close frame in the middle of its own frame.
     end.onMessage = () => {};
     const half = Buffer.from([0x81, 4, 0x61, 0x62]);
     const rest = restOf(socket.stream);

@@ -43,7 +43,8 @@ suite('sessions on several nodes', () => {
     await agent.ready;
     const [named, labelled] = agent.tunnels.map(({ id }) => id);
     await eventually('two nodes serve it', () => [named, labelled].every((id) => cluster.serving(id).length === 2));
-    // The second node serves it a moment before the agent reads its welcome, and without that the agent has one connection.
+    // The second node serves it a moment before the agent reads its welcome, and without that the agent has one
+    // connection.
     await eventually('the agent knows that it is on two nodes', () => agent.nodes.length === 2);
     const holder = cluster.nodes.find(({ id }) => id !== one.id && cluster.serving(named).includes(id));
     assert.ok(holder);

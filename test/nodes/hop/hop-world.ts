@@ -22,7 +22,10 @@ export interface Holder {
   readonly webSockets: HopWebSockets;
 }
 
-/** One node with clients, and holders of the same tunnel: each with an agent of its own, so that tests can tell them apart. */
+/**
+ * One node with clients, and holders of the same tunnel: each with an agent of its own, so that tests can tell them
+ * apart.
+ */
 export class HopWorld {
   readonly links: LinkWorld;
   readonly client: LinkedNode;

@@ -76,7 +76,7 @@ suite('a stream over a hop', () => {
     const informational: unknown[] = [];
     client.on('headers', (one, _flags, raw: string[]) => informational.push([one[':status'], raw.slice(2)]));
     assert.deepEqual([headers['x-a'], headers['cookie'], headers[':path']], ['1, 2', 'a=b; c=d', '/x?y']);
-    // Its values never repeat, and would fill the table of the agent's connection.
+    // The header's values never repeat, and would fill the table of the agent's connection.
     const neverIndexed: readonly string[] = Reflect.get(headers, sensitiveHeaders);
     assert.deepEqual([headers['postern-request-id'], neverIndexed.at(-1)], ['rq_1', 'postern-request-id']);
     served.additionalHeaders({ ':status': 103, link: ['</a>', '</b>'] });

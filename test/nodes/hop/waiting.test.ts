@@ -14,7 +14,9 @@ import { eventually } from '../../tunnel/support/fault-world.ts';
 import { Answer, ask, limits } from '../../upstream/ask.ts';
 import { type Holder, HopWorld, TUNNEL } from './hop-world.ts';
 
-/** Nodes that announce a tunnel and may not serve it: the lease of its home has ended, and nobody has taken over yet. */
+/**
+ * Nodes that announce a tunnel and may not serve it: the lease of its home has ended, and nobody has taken over yet.
+ */
 const world = await HopWorld.open({ after }, 2);
 const [first, second] = world.holders as [Holder, Holder];
 let holders = world.holders.map(({ node }) => new Announcement(node.id));

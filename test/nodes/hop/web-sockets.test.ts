@@ -180,7 +180,7 @@ suite('WebSockets over a hop when the node with the agent stops', () => {
   });
 
   test('do not keep a client waiting whose data is dropped', async (t) => {
-    // It must end by itself, however slow the machine is.
+    // The hop must end by itself, however slow the machine is.
     t.mock.method(Hop.prototype, 'cut', () => {});
     const { client, service } = await webSocket();
     endBack(service);
@@ -202,7 +202,7 @@ suite('WebSockets over a hop when the node with the agent stops', () => {
   });
 
   test('do not keep a service waiting whose data is dropped', async (t) => {
-    // It must end by itself, however slow the machine is.
+    // The hop must end by itself, however slow the machine is.
     t.mock.method(Hop.prototype, 'cut', () => {});
     const { client, service } = await webSocket();
     endBack(client);

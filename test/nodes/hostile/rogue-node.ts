@@ -74,7 +74,7 @@ export class RogueNode {
     const doc: JsonObject = { ...honest?.doc, name: 'rogue', peer_address: `127.0.0.1:${port}` };
     const row = { id, status: 'ready' as const, startedAtMs: Date.now(), doc };
     await store.nodes.heartbeat(row, LEASE_MS);
-    // It agrees about nothing in particular, and is listed from now on.
+    // The rogue node agrees about nothing in particular, and is listed from now on.
     await store.nodes.agree(id, {});
     const timer = setInterval(() => void store.nodes.heartbeat(row, LEASE_MS).catch(() => {}), 1000);
     test.after(async () => {

@@ -110,7 +110,10 @@ export class FailoverWriters {
     for (const connection of this.#connections) connection.close();
   }
 
-  /** Waits until every node has acknowledged this many writes that began from now on. Returns the time of the slowest node. */
+  /**
+   * Waits until every node has acknowledged this many writes that began from now on. Returns the time of the slowest
+   * node.
+   */
   async more(count: number, withinMs = 60_000): Promise<number> {
     const sinceMs = performance.now();
     const written = (node: ClusterNode): number =>

@@ -31,7 +31,7 @@ export interface ClusterNode {
   readonly announced: Announced;
   readonly published: Set<string>;
   readonly errors: string[];
-  /** Its database is away: every call fails. */
+  /** The node's database is away: every call fails. */
   isStoreAway: boolean;
   /** As kill -9: no link, no renewal, no store, no connection. */
   kill(): void;

@@ -88,7 +88,7 @@ export class Member {
   hasDatabase = true;
   /** Packets vanish: requests to the database have no answer and no error. */
   isDatabaseSilent = false;
-  /** It runs, and gets no answer. */
+  /** The statement runs, and gets no answer. */
   isAnswerLost = false;
   isStopped = false;
   answersCalls = true;

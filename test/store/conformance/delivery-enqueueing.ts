@@ -172,7 +172,7 @@ export function enqueueing(openStore: OpenStore): void {
     });
     await committed(store, { deletes: [{ kind: 'event_subscription', id: 'esb_1' }] });
     assert.equal((await store.deliveries.get(second?.id ?? ''))?.state, 'cancelled');
-    // It was in progress when it was cancelled: its outcome no longer changes anything.
+    // The delivery was in progress when it was cancelled: its outcome no longer changes anything.
     await store.deliveries.settle(settlement(held, { outcomes: [outcome(second?.id ?? '')] }));
     assert.deepEqual(await ledger(store), {
       'esb_1 ed_1': '2 = 0 pending + 1 delivered + 0 dead + 1 cancelled + 0 pruned',

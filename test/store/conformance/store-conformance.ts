@@ -15,8 +15,8 @@ import type { OpenStore } from './store-under-test.ts';
 import { writing } from './writing.ts';
 
 /**
- * Requirements for every engine. `test/store/` runs them against real databases. Suites run few tests at once: each has a
- * store with several connections, and all test files share one database server, which accepts a hundred.
+ * Requirements for every engine. `test/store/` runs them against real databases. Suites run few tests at once: each has
+ * a store with several connections, and all test files share one database server, which accepts a hundred.
  */
 export function storeConformance(name: string, openStore: OpenStore): void {
   suite(`${name} store`, { concurrency: 2 }, () => {

@@ -75,7 +75,9 @@ export interface FakeAcmeServer {
 
 const ACME = 'urn:ietf:params:acme:error:';
 
-/** An ACME server of our own, for what pebble cannot do: renewal information, profiles, rate limits, failures at will. */
+/**
+ * An ACME server of our own, for what pebble cannot do: renewal information, profiles, rate limits, failures at will.
+ */
 export async function startFakeAcme(test: Cleanup, clock: Clock = systemClock): Promise<FakeAcmeServer> {
   const directory = await tempDir(test);
   const ca = await openInternalCa({ dataDir: directory, domain: 'fake.invalid', clock: systemClock });

@@ -11,7 +11,7 @@ import type { EdgeSites } from '../edge-sites.ts';
 /** A service of WebSockets that never closes one by itself. */
 export interface SilentService {
   readonly address: string;
-  /** Its ends. */
+  /** Both ends of the connection. */
   readonly sockets: readonly Socket[];
 }
 

@@ -1,6 +1,8 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 
-/** Which of these processes has the socket with this local port. TLS 1.3 hides the client's certificate from a proxy. */
+/**
+ * Which of these processes has the socket with this local port. TLS 1.3 hides the client's certificate from a proxy.
+ */
 export function processOfSocket(localPort: number, pids: readonly number[]): number | null {
   const inode = inodeOf(localPort);
   if (inode === null) return null;

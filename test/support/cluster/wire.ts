@@ -2,7 +2,9 @@ import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import type { Cleanup } from '../cleanup.ts';
 
-/** What a wire does to the connections of one client. `cut`: reset and refused. `black-hole`: silent, nobody notices. */
+/**
+ * What a wire does to the connections of one client. `cut`: reset and refused. `black-hole`: silent, nobody notices.
+ */
 export type WireState = 'open' | 'cut' | 'black-hole';
 
 export interface WireEnd {

@@ -24,7 +24,7 @@ const START_MS = 60_000;
 
 export async function startBind(test: Cleanup, zones: readonly string[]): Promise<Bind> {
   const directory = await tempDir(test);
-  // It changes to no other user, whom a temporary directory may not admit.
+  // The server changes to no other user, whom a temporary directory may not admit.
   await chmod(directory, 0o755);
   const port = await freePort();
   const key = (name: string, algorithm: string) =>

@@ -115,7 +115,7 @@ suite('an invitation for an agent', () => {
     const both = await keyWith('agent_invitations:write', 'credentials:write');
     const { status, body } = await edge.world.api('POST', '/agent_invitations', {}, { key: both });
     assert.equal(status, 201);
-    // It takes a right away, which needs none.
+    // The deletion takes a right away, which needs none.
     assert.equal((await edge.world.api('DELETE', `/agent_invitations/${body.id}`, undefined, { key })).status, 204);
   });
 

@@ -6,7 +6,10 @@ import type { FakeConnection } from '../../agent/support/fake-gateway.ts';
 
 const TUNNEL = { proto: 'https', addr: 1 } as const;
 
-/** An agent that lost its only connection while the server had not yet answered another one, `late`, that was to join it. */
+/**
+ * An agent that lost its only connection while the server had not yet answered another one, `late`, that was to join
+ * it.
+ */
 async function lostWhileJoining(t: TestContext) {
   const joining = Promise.withResolvers<FakeConnection>();
   const gateway = await fakeGateway(t, {

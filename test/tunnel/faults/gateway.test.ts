@@ -138,7 +138,7 @@ test('an agent lost while its tunnel is being bound gets the same one when it re
   const statuses: string[] = [];
   lost.on('status', ({ status }) => statuses.push(status));
   cut();
-  // Its session is resumed before the first response arrives.
+  // The agent's session is resumed before the first response arrives.
   await eventually('it is back', () => statuses.at(-1) === 'online');
   go.resolve();
   await bound;

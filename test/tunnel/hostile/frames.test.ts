@@ -144,7 +144,8 @@ test('responses that never come or never end are abandoned by their client and r
 
 test('an agent without windows holds no request bodies in the server', async (t) => {
   const agent = await RawAgent.open(world, { initialWindowSize: 0 });
-  // Its control stream has no window either: it sends requests and receives nothing; the tunnel is bound anyway.
+  // The agent's control stream has no window either: it sends requests and receives nothing; the tunnel is bound
+  // anyway.
   agent.say(helloOf(world.token));
   agent.say({ t: 'bind', ref: 0, proto: 'https', metadata: '', forwards_to: 'nowhere' });
   const found = async () => {

@@ -3,7 +3,9 @@ import { ApiConnection } from '../../../support/api-connection.ts';
 import { EdgeSites } from '../../../support/edge-sites.ts';
 import { TEST_API_KEY } from '../../../support/test-world.ts';
 
-/** Sites of a server in a process of its own. It calls the API over a new connection each time, as a health check does. */
+/**
+ * Sites of a server in a process of its own. It calls the API over a new connection each time, as a health check does.
+ */
 export class ProcessSites extends EdgeSites {
   readonly #apiAddress: string;
 
