@@ -235,7 +235,7 @@ export class TunnelBinder {
   }
 
   /**
-   * Gives back the tunnel's name or port, unless another tunnel of the session has the same name on the other listener.
+   * Returns the tunnel's name or port, unless another tunnel of the session has the same name on the other listener.
    */
   #giveBack(session: AgentSession, tunnel: BoundTunnel): void {
     const { heldNames, claims } = this.#parts;
