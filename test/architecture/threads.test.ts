@@ -8,7 +8,7 @@ const WORKER = 'src/app/main/workers/thread/edge-worker.ts';
 const OF_WORKERS = [
   'src/app/main/workers/thread/',
   'src/app/main/workers/worker-protocol.ts',
-  'src/app/main/workers/board.ts',
+  'src/app/main/workers/shared-status.ts',
   'src/app/main/data-plane/',
   'src/app/main/version.ts',
   'src/tunnel/gateway/agent-connection.ts',

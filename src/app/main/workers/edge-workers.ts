@@ -8,7 +8,7 @@ import type { EdgeDrainOptions } from '../../../proxy/edge/drain-edge.ts';
 import { type Change, revisionOf, type StoredRecord } from '../../../store/store.ts';
 import type { Config } from '../../settings/schema.ts';
 import type { HandedListenerName, MainMethods, WorkerMethods } from './worker-protocol.ts';
-import { LOOK_EVERY_MS, Silences, type StartedWith, WorkerMetrics, WorkerThread } from './worker-thread.ts';
+import { LOOK_EVERY_MS, type StartedWith, Watchdog, WorkerMetrics, WorkerThread } from './worker-thread.ts';
 
 /** Each login once, as the thread with its last version knows it, with the last use that any thread has seen. */
 export function latestOfEach(records: readonly LoginRecord[]): readonly LoginRecord[] {
@@ -112,7 +112,7 @@ export class EdgeWorkers {
   readonly #connections: Int32Array;
   readonly #lane = new SliceLane();
   readonly #waiting: WaitingSocket[] = [];
-  readonly #silences = new Silences<WorkerThread>();
+  readonly #watchdog = new Watchdog<WorkerThread>();
   readonly #metrics = new WorkerMetrics();
   readonly #unserved = new UnservedChanges<WorkerThread>();
   readonly #retryMs: number[];
@@ -356,13 +356,13 @@ export class EdgeWorkers {
   #look(): void {
     for (const worker of this.#living()) {
       if (worker.state !== 'ready' && worker.state !== 'settling') continue;
-      const silence = this.#silences.look(worker, worker.runDelayMs);
-      if (silence === 'lost') {
+      const state = this.#watchdog.look(worker, worker.runDelayMs);
+      if (state === 'lost') {
         this.#options.log.error({ worker: worker.index }, 'a worker has not answered for two seconds');
         void worker.end();
-      } else if (silence === 'first') {
+      } else if (state === 'first') {
         worker.calls.call('ping').then(
-          () => this.#silences.answered(worker),
+          () => this.#watchdog.answered(worker),
           () => {},
         );
       }

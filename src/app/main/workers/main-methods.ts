@@ -22,23 +22,23 @@ import type { EdgeWorkers } from './edge-workers.ts';
 import type { WorkerAgents } from './worker-agents.ts';
 import type { MainMethods } from './worker-protocol.ts';
 import { attemptsOfWorker } from './worker-protocol.ts';
-import type { PublishedBoard, WorkersDependencies } from './workers-memory.ts';
+import type { PublishedStatus, WorkersDependencies } from './workers-memory.ts';
 
 type Methods = Omit<MainMethods, 'served' | 'unlinked'>;
 
 interface ForWorkers {
   readonly workers: LatePart<EdgeWorkers>;
   readonly agents: WorkerAgents;
-  readonly board: PublishedBoard;
+  readonly status: PublishedStatus;
 }
 
 /** What the main thread does for each worker. */
 export async function mainMethods(
   deps: WorkersDependencies,
-  { workers, agents, board }: ForWorkers,
+  { workers, agents, status }: ForWorkers,
 ): Promise<(index: number) => Methods> {
   const { config, replica, clock, logins, others, traffic, own } = deps;
-  const leaves = new LeavesOnce(await deps.internalCa(), clock);
+  const leafCertificates = new LeafCertificates(await deps.internalCa(), clock);
   const issuers = issuersOf(config, upstreamGuard(config.upstream_allow_cidrs, own), clock);
   return (index) => ({
     ...agents.reportsOf(index),
@@ -48,14 +48,14 @@ export async function mainMethods(
     catchUp: async () => {
       await others.catchUp();
       await workers.get().settled();
-      board.publish();
+      status.publish();
     },
     moduleEvent: (type, object) => traffic.moduleEvent(type, object),
     login: (method, args) => (logins[method] as (...args: readonly unknown[]) => Promise<unknown>)(...args),
     keyReplaced: (key) => workers.get().tell('keyReplaced', key),
     seenLogins: (question) => workers.get().seenLogins(question),
     askIssuer: (question) => answerAboutIssuer(issuers, question),
-    mintLeaf: (request) => leaves.get(request),
+    mintLeaf: (request) => leafCertificates.get(request),
     finished: (requests) => {
       for (const facts of requests) traffic.requestComplete(facts);
     },
@@ -84,15 +84,15 @@ function issuersOf(
   return { operator: keptIssuers(fetchedIssuers(ports.operator)), agent: keptIssuers(fetchedIssuers(ports.agent)) };
 }
 
-const MAX_LEAVES = 10_000;
+const MAX_CERTIFICATES = 10_000;
 /** A worker asks for the next one this long before the end: it must not get the same again. */
 const RENEW_BEFORE_MS = 31 * 24 * 60 * 60 * 1000;
 
-/** Leaves of the internal CA, the same for all workers. */
-class LeavesOnce {
+/** Leaf certificates of the internal CA, the same for all workers. */
+class LeafCertificates {
   readonly #ca: Pick<InternalCa, 'mintLeaf'>;
   readonly #clock: Clock;
-  readonly #leaves = new LruMap<string, Promise<Leaf>>(MAX_LEAVES);
+  readonly #minted = new LruMap<string, Promise<Leaf>>(MAX_CERTIFICATES);
 
   constructor(ca: Pick<InternalCa, 'mintLeaf'>, clock: Clock) {
     this.#ca = ca;
@@ -101,14 +101,14 @@ class LeavesOnce {
 
   async get(request: LeafRequest): Promise<Leaf> {
     const key = JSON.stringify(request);
-    const known = this.#leaves.get(key);
+    const known = this.#minted.get(key);
     const leaf = await known?.catch(() => undefined);
     if (leaf !== undefined && leaf.notAfterMs - this.#clock.nowMs() > RENEW_BEFORE_MS) return leaf;
     // Another worker may have asked in the meantime.
-    const current = this.#leaves.get(key);
+    const current = this.#minted.get(key);
     if (current !== undefined && current !== known) return current;
     const minted = this.#ca.mintLeaf(request);
-    this.#leaves.set(key, minted);
+    this.#minted.set(key, minted);
     return minted;
   }
 }

@@ -9,7 +9,7 @@ import { edgeSettings, followLists } from '../data-plane/data-plane.ts';
 import { reportNewProblems } from '../edge.ts';
 import type { EdgeWorkers } from './edge-workers.ts';
 import { WorkerEndpoints } from './worker-endpoints.ts';
-import type { PublishedBoard, WorkersDependencies } from './workers-memory.ts';
+import type { PublishedStatus, WorkersDependencies } from './workers-memory.ts';
 
 /** What the main thread serves itself: ports of tcp tunnels. It reaches agents through the workers that have their connections. */
 export interface MainThreadTunnels {
@@ -21,13 +21,13 @@ export interface MainThreadTunnels {
 
 interface TunnelParts {
   readonly workers: LatePart<EdgeWorkers>;
-  readonly board: PublishedBoard;
+  readonly status: PublishedStatus;
   readonly publicPorts: PublicPorts;
 }
 
 export async function openMainThreadTunnels(
   deps: WorkersDependencies,
-  { workers, board, publicPorts }: TunnelParts,
+  { workers, status, publicPorts }: TunnelParts,
   opening: AsyncDisposableStack,
 ): Promise<MainThreadTunnels> {
   const { config, clock, logger, own } = deps;
@@ -48,7 +48,7 @@ export async function openMainThreadTunnels(
   const endpoints = new WorkerEndpoints(tunnels.endpoints, workers, {
     onPorts: () => workers.get().tell('ownAddresses', own.list()),
     // Those who ask for the tunnel may have to wait for another node to announce it.
-    onUnlisted: () => board.publish(),
+    onUnlisted: () => status.publish(),
   });
   return { snapshots, tunnels, endpoints };
 }

@@ -27,8 +27,8 @@ import type { EdgeListenerName } from './worker-protocol.ts';
 import type { StartedWith } from './worker-thread.ts';
 import {
   newWorkersMemory,
-  type PublishedBoard,
-  publishBoard,
+  type PublishedStatus,
+  publishStatus,
   releaseWorkersMemory,
   type WorkersDependencies,
   type WorkersMemory,
@@ -50,19 +50,19 @@ export async function openEdgeInWorkers(deps: WorkersDependencies, count: number
   await using opening = new AsyncDisposableStack();
   const lateWorkers = new LatePart<EdgeWorkers>('the workers');
   const lateListeners = new LatePart<Listeners>('the listeners of the edge');
-  const board = opening.adopt(publishBoard(deps, lateWorkers), (it) => it.close());
+  const status = opening.adopt(publishStatus(deps, lateWorkers), (it) => it.close());
   const agents = new WorkerAgents(count, () => lateWorkers.get());
-  const methods = await mainMethods(deps, { workers: lateWorkers, agents, board });
+  const methods = await mainMethods(deps, { workers: lateWorkers, agents, status });
   const links = new LinkedWorkers(deps.tunnels, (why) => logger.warn({ why }, 'a worker broke the rules of its link'));
   opening.defer(() => links.close());
   const publicPorts: PublicPorts = () => portsOf(lateListeners.get());
-  const served = await openMainThreadTunnels(deps, { workers: lateWorkers, board, publicPorts }, opening);
+  const served = await openMainThreadTunnels(deps, { workers: lateWorkers, status, publicPorts }, opening);
   const { snapshots, tunnels, endpoints } = served;
   const memory = newWorkersMemory(deps, count);
   const workers = new EdgeWorkers(
     {
       count,
-      startOf: startOf(deps, { count, memory, board, publicPorts }),
+      startOf: startOf(deps, { count, memory, status, publicPorts }),
       release: (index) => {
         releaseWorkersMemory(memory, deps.catalog.modules, index);
         agents.ended(index);
@@ -107,14 +107,14 @@ export async function openEdgeInWorkers(deps: WorkersDependencies, count: number
 interface StartParts {
   readonly count: number;
   readonly memory: WorkersMemory;
-  readonly board: PublishedBoard;
+  readonly status: PublishedStatus;
   readonly publicPorts: PublicPorts;
 }
 
 /** What the next worker knows when it starts. */
 function startOf(
   deps: WorkersDependencies,
-  { count, memory, board, publicPorts }: StartParts,
+  { count, memory, status, publicPorts }: StartParts,
 ): (index: number) => StartedWith {
   const { config, catalog, node, own } = deps;
   // Once: a file that changes later must not keep a new worker from starting.
@@ -128,8 +128,8 @@ function startOf(
     publicPorts: publicPorts(),
     own: own.list(),
     secretKeyId: deps.secretKeyId(),
-    board: board.board,
-    clockOffset: board.clockOffset,
+    sharedStatus: status.sharedStatus,
+    clockOffset: status.clockOffset,
     addressLists: deps.addressLists.all(),
   });
 }

@@ -43,7 +43,7 @@ export interface WorkerStart {
   readonly secretKeys: readonly Uint8Array[];
   /** The current one. */
   readonly secretKeyId: string;
-  readonly board: SharedArrayBuffer;
+  readonly sharedStatus: SharedArrayBuffer;
   /** Milliseconds between the clock of the installation and that of the machine. */
   readonly clockOffset: SharedArrayBuffer;
   readonly tallies: Readonly<Record<keyof EdgeTallies, SharedArrayBuffer>>;

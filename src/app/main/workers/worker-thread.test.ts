@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Silences } from './worker-thread.ts';
+import { Watchdog } from './worker-thread.ts';
 
 /** Looks until the worker is lost. `delayMs`: how long it waits for a CPU between two of them. */
 function looksUntilLost(delayMs: number): number {
-  const silences = new Silences();
+  const watchdog = new Watchdog();
   const worker = {};
-  assert.equal(silences.look(worker, 1_000), 'first');
+  assert.equal(watchdog.look(worker, 1_000), 'first');
   for (let looks = 1; looks < 100; looks += 1) {
-    if (silences.look(worker, 1_000 + looks * delayMs) === 'lost') return looks;
+    if (watchdog.look(worker, 1_000 + looks * delayMs) === 'lost') return looks;
   }
   return Number.POSITIVE_INFINITY;
 }
@@ -25,13 +25,13 @@ test('a worker that gets no CPU is not lost for what it waits, and is after ten 
 });
 
 test('an answer ends the silence', () => {
-  const silences = new Silences();
+  const watchdog = new Watchdog();
   const worker = {};
   for (let times = 0; times < 3; times += 1) {
     assert.deepEqual(
-      Array.from({ length: 4 }, () => silences.look(worker, 0)),
+      Array.from({ length: 4 }, () => watchdog.look(worker, 0)),
       ['first', 'waiting', 'waiting', 'waiting'],
     );
-    silences.answered(worker);
+    watchdog.answered(worker);
   }
 });

@@ -5,8 +5,8 @@ import type { Module } from '../../../modules/contract/module.ts';
 import type { Replica } from '../../../store/replica/replica.ts';
 import { releaseNodeMemories } from '../data-plane/module-runtimes.ts';
 import type { EdgeDependencies } from '../edge.ts';
-import { Board, newBoard, newClockOffset, publishOffset } from './board.ts';
 import type { EdgeWorkers } from './edge-workers.ts';
+import { newClockOffset, newSharedStatus, publishOffset, SharedStatus } from './shared-status.ts';
 import type { WorkerStart } from './worker-protocol.ts';
 
 export interface WorkersDependencies extends EdgeDependencies {
@@ -54,16 +54,16 @@ export function releaseWorkersMemory(
 }
 
 /** What workers read about the installation for each request, without asking. */
-export interface PublishedBoard extends Pick<WorkerStart, 'board' | 'clockOffset'> {
+export interface PublishedStatus extends Pick<WorkerStart, 'sharedStatus' | 'clockOffset'> {
   /** Publishes what is known now, sooner than the timer. */
   publish(): void;
   close(): void;
 }
 
-export function publishBoard(deps: WorkersDependencies, workers: LatePart<EdgeWorkers>): PublishedBoard {
+export function publishStatus(deps: WorkersDependencies, workers: LatePart<EdgeWorkers>): PublishedStatus {
   const { clock, others, tunnels } = deps;
-  const board = newBoard();
-  const published = new Board(board);
+  const sharedStatus = newSharedStatus();
+  const published = new SharedStatus(sharedStatus);
   const clockOffset = clock.sharedOffset ?? newClockOffset();
   let keyId = deps.secretKeyId();
   const publish = (): void => {
@@ -81,5 +81,5 @@ export function publishBoard(deps: WorkersDependencies, workers: LatePart<EdgeWo
   };
   publish();
   const publishing = setInterval(publish, PUBLISH_EVERY_MS).unref();
-  return { board, clockOffset, publish, close: () => clearInterval(publishing) };
+  return { sharedStatus, clockOffset, publish, close: () => clearInterval(publishing) };
 }

@@ -13,7 +13,7 @@ import { OwnAddresses } from '../../../../proxy/upstream/upstream-guard.ts';
 import { createKeyring } from '../../../../store/keyring.ts';
 import { ReplicaCopy } from '../../../../store/replica/replica.ts';
 import type { EdgeParts } from '../../data-plane/data-plane.ts';
-import { Board, sharedClock } from '../board.ts';
+import { SharedStatus, sharedClock } from '../shared-status.ts';
 import type { EdgeListenerName, MainMethods, WorkerMethods, WorkerStart } from '../worker-protocol.ts';
 import type { HeldAgents, HeldLink } from './held-agents.ts';
 import { remoteLogins } from './remote-logins.ts';
@@ -41,7 +41,7 @@ export interface ThreadParts {
   readonly start: WorkerStart;
   readonly main: MainThread;
   readonly log: ServerLog;
-  readonly board: Board;
+  readonly status: SharedStatus;
   readonly clock: Clock;
   readonly keyring: ReturnType<typeof createKeyring>;
   readonly replica: ReplicaCopy;
@@ -61,14 +61,14 @@ export interface ThreadParts {
 
 export function prepareThread(start: WorkerStart, main: MainThread): ThreadParts {
   const { config, node, isLogForTerminal } = start;
-  const board = new Board(start.board);
+  const status = new SharedStatus(start.sharedStatus);
   const keyring = createKeyring(start.secretKeys.map((key) => Buffer.from(key)));
   keyring.use(start.secretKeyId);
   const own = new OwnAddresses();
   own.become(start.own);
   const agents = new LatePart<HeldAgents>('the connections of agents');
   return {
-    ...{ start, main, board, keyring, own, agents },
+    ...{ start, main, status, keyring, own, agents },
     log: createLog(config.log_level, { write: (text) => start.logPort.postMessage(text) }, node, isLogForTerminal),
     clock: sharedClock(start.clockOffset),
     replica: new ReplicaCopy(() => main.call('refresh')),
@@ -79,8 +79,8 @@ export function prepareThread(start: WorkerStart, main: MainThread): ThreadParts
     }),
     tunnels: new WorkerTunnels({
       onBroken: () => main.tell('unlinked', []),
-      isUnsettled: () => board.isUnsettled,
-      mayServe: () => board.mayServe,
+      isUnsettled: () => status.isUnsettled,
+      mayServe: () => status.mayServe,
       agents: () => agents.ifOpen,
       streams: new SharedTally(start.tunnelStreams, start.index),
     }),

@@ -68,7 +68,7 @@ interface OwnParts extends Pick<EdgeParts, 'registry' | 'tracing' | 'clientsOf'>
 }
 
 function edgePartsOf(parts: ThreadParts, own: OwnParts): EdgeParts {
-  const { start, main, log, board, clock, replica, logins, tunnels, addressLists } = parts;
+  const { start, main, log, status, clock, replica, logins, tunnels, addressLists } = parts;
   const { reported, store, descriptors, registry, tracing, clientsOf } = own;
   const { logger, requestLogger } = log;
   const { traffic, backendTraffic, history } = reported;
@@ -84,7 +84,7 @@ function edgePartsOf(parts: ThreadParts, own: OwnParts): EdgeParts {
     }),
     others: {
       get isCurrent() {
-        return board.isCurrent;
+        return status.isCurrent;
       },
       catchUp: () => main.call('catchUp'),
     },
@@ -99,7 +99,7 @@ function edgePartsOf(parts: ThreadParts, own: OwnParts): EdgeParts {
       // Each worker counts for itself which visitors have connections to upstreams.
       free: (use) => descriptors.free(use) / (use === 'upstream' ? start.count : 1),
     },
-    mayServeNames: () => board.mayServe,
+    mayServeNames: () => status.mayServe,
     inheritedPort: () => null,
     publicPorts: () => start.publicPorts,
     isLazy: true,

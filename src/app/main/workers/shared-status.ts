@@ -14,7 +14,7 @@ const FIGURES = 4;
 /** The main thread has stopped for so long that what it said is no longer known to be true. */
 const STALE_AFTER_MS = 500;
 
-interface BoardFigures {
+interface StatusFigures {
   /** How long the right to serve names of agents certainly lasts. */
   readonly rightLeftMs: number;
   readonly isCurrent: boolean;
@@ -22,18 +22,18 @@ interface BoardFigures {
   readonly isUnsettled: boolean;
 }
 
-export function newBoard(): SharedArrayBuffer {
+export function newSharedStatus(): SharedArrayBuffer {
   return new SharedArrayBuffer(FIGURES * Float64Array.BYTES_PER_ELEMENT);
 }
 
-export class Board {
+export class SharedStatus {
   readonly #figures: Float64Array;
 
   constructor(buffer: SharedArrayBuffer) {
     this.#figures = new Float64Array(buffer);
   }
 
-  publish({ rightLeftMs, isCurrent, isUnsettled }: BoardFigures): void {
+  publish({ rightLeftMs, isCurrent, isUnsettled }: StatusFigures): void {
     const figures = this.#figures;
     figures[SERVES_UNTIL] = threadsNowMs() + rightLeftMs;
     figures[IS_CURRENT] = Number(isCurrent);
