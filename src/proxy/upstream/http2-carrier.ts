@@ -80,7 +80,7 @@ export class Http2Carrier implements Carrier, StreamTaker {
     }
   }
 
-  letGo(isReset: boolean): void {
+  release(isReset: boolean): void {
     this.#carried = null;
     this.#held = null;
     this.#count(-this.#heldBytes);
@@ -272,7 +272,7 @@ export class Http2SwitchCarrier implements Carrier, ListenerOwner {
     this.#stream.resume();
   }
 
-  letGo(isReset: boolean): void {
+  release(isReset: boolean): void {
     this.#carried = null;
     if (isReset) this.#link.reset(this.#stream);
     // Data left in its buffers would keep the stream alive, with its share of the session's window.

@@ -173,7 +173,7 @@ export class Http2Exchange<Link extends StreamLink> implements UpstreamExchange,
   abort(): void {
     if (this.#successor !== null) this.#successor.abort();
     else if (this.#switched !== null) breakOff(this.#switched);
-    else this.#letGo(true);
+    else this.#release(true);
   }
 
   writeBody(chunk: Buffer): boolean {
@@ -280,7 +280,7 @@ export class Http2Exchange<Link extends StreamLink> implements UpstreamExchange,
   /** As over HTTP/1.1, the length ends a response: its client has all of it, and must not wait for the upstream. */
   #endWithoutEnd(): void {
     const handler = this.#parts?.handler;
-    this.#letGo(true);
+    this.#release(true);
     handler?.onEnd([]);
   }
 
@@ -302,7 +302,7 @@ export class Http2Exchange<Link extends StreamLink> implements UpstreamExchange,
     if (this.#parts === null || !this.#hasHead || this.#isTooLarge(trailers)) return;
     const { handler, request } = this.#parts;
     const isBodySent = this.#body === null ? request.switchTo === null : this.#body.isDone;
-    this.#letGo(!isBodySent);
+    this.#release(!isBodySent);
     // Where a length was announced, no downstream hop can accept trailers.
     const isForwarded = this.#mayHaveTrailers && trailers.length > 0;
     handler.onEnd(isForwarded ? http2ResponseHeaders(trailers, true).headers : []);
@@ -324,7 +324,7 @@ export class Http2Exchange<Link extends StreamLink> implements UpstreamExchange,
     const phase = this.#hasHead ? 'body' : this.#hasBytes ? 'head' : 'send';
     const message = error === null ? `the stream was closed with code ${code}` : messageOf(error);
     if ((isUnseen || isLost || isCalmed) && !isRetry && this.#body?.isConsumed !== true) {
-      this.#letGo(false);
+      this.#release(false);
       this.#resend(request, handler, shortage);
     } else this.#fail(failed(phase, reason, message, !isUnseen), false);
   }
@@ -339,7 +339,7 @@ export class Http2Exchange<Link extends StreamLink> implements UpstreamExchange,
 
   contain(error: unknown): void {
     const handler = this.#parts?.handler;
-    this.#letGo(true);
+    this.#release(true);
     if (handler === undefined) reportBug(error, { part: 'HTTP/2 exchange' });
     else handler.onBug(error);
   }
@@ -356,16 +356,16 @@ export class Http2Exchange<Link extends StreamLink> implements UpstreamExchange,
 
   #fail(failure: UpstreamFailure, isReset: boolean): void {
     const handler = this.#parts?.handler;
-    this.#letGo(isReset);
+    this.#release(isReset);
     handler?.onFailure(failure);
   }
 
-  #letGo(isReset: boolean): void {
+  #release(isReset: boolean): void {
     const carrier = this.#carrier;
     if (carrier === null) return;
     this.#body?.stop();
     this.#forget();
-    carrier.letGo(isReset);
+    carrier.release(isReset);
     this.#owner.onOver();
   }
 

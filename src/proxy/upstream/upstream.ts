@@ -169,7 +169,7 @@ export interface Carrier {
   /** What has arrived of the response and waits for the client. */
   readonly heldBytes: number;
   /** Nobody needs the rest of the response; with `isReset` the other end is asked to stop. `Carried` is not called again. */
-  letGo(isReset: boolean): void;
+  release(isReset: boolean): void;
   /** The stream, which has switched protocols, for another owner. `Carried` is not called again, but `onClosed` is. */
   giveAway(onClosed: () => void): ClientHttp2Stream;
 }

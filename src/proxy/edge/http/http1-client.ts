@@ -308,13 +308,13 @@ export class Http1Client implements ResponseOwner, BodyOwner, UnsentResponse, He
       this.socket.destroy();
       return;
     }
-    this.#letGo();
+    this.#removeListeners();
     this.#service.handle(this.facts, this.#switchRequest({ ok: false, code, message }, NOTHING));
   }
 
   #giveAway(reading: HeadReading, firstBytes: Buffer): void {
     this.#isOver = true;
-    this.#letGo();
+    this.#removeListeners();
     this.socket.pause();
     this.#service.handle(this.facts, this.#switchRequest(reading, firstBytes));
   }
@@ -331,7 +331,7 @@ export class Http1Client implements ResponseOwner, BodyOwner, UnsentResponse, He
   }
 
   /** The socket belongs to a switch writer from here on. */
-  #letGo(): void {
+  #removeListeners(): void {
     this.socket.off('data', this.#onBytes).off('drain', this.#onDrain).off('end', this.#onEnd);
   }
 

@@ -8,7 +8,7 @@ const MAX_REPEATS = 1;
 const MAX_REPEATS_BY_PEERS = 2;
 
 /** The ways to an agent that one request has tried, and which one is next. Most requests need none of this. */
-export class TriedWays {
+export class LinkAttempts {
   #tried: AgentLink[] = [];
   /** The first way, once more, when there is no other. */
   #lastResort: AgentLink | null = null;

@@ -25,6 +25,7 @@ import {
   unsendable,
 } from '../../upstream/upstream-failure.ts';
 import { RetryWhileSuspended } from './awaited-tunnel.ts';
+import { LinkAttempts } from './link-attempts.ts';
 import type { AgentLink, OnlineTunnel } from './online-tunnels.ts';
 import {
   TUNNEL_ADDRESS_HEADER,
@@ -34,7 +35,6 @@ import {
   TUNNEL_STATUS_HEADER,
   VISITOR_HEADER,
 } from './stream-headers.ts';
-import { TriedWays } from './tried-ways.ts';
 import { agentFailure } from './tunnel-failures.ts';
 
 const SUCCESS = /^2[0-9]{2}$/;
@@ -71,7 +71,7 @@ class TunnelExchange implements UpstreamExchange, UpstreamHandler {
   #inner: UpstreamExchange | null = null;
   #link: AgentLink | null = null;
   /** Null until the first way fails. */
-  #ways: TriedWays | null = null;
+  #attempts: LinkAttempts | null = null;
   #refusal: NodeJS.Immediate | null = null;
   #retry: RetryWhileSuspended | null = null;
   /** A node that announces the tunnel did not take it. */
@@ -176,16 +176,16 @@ class TunnelExchange implements UpstreamExchange, UpstreamHandler {
       this.#handler.onFailure(failure);
       return;
     }
-    this.#ways ??= new TriedWays();
+    this.#attempts ??= new LinkAttempts();
     const giveUp = (): void => this.#handler.onFailure({ ...failure, isSafe: true });
-    if (this.#link === null || !this.#ways.mayRepeat(this.#link)) giveUp();
+    if (this.#link === null || !this.#attempts.mayRepeat(this.#link)) giveUp();
     else if (!this.#sendElsewhere(false)) this.#waitOr(giveUp);
   }
 
   /** One way to the agent is gone; most agents have another. */
   #sendElsewhere(wasRefused: boolean): boolean {
-    this.#ways ??= new TriedWays();
-    if (this.#link !== null) this.#ways.failed(this.#link, wasRefused);
+    this.#attempts ??= new LinkAttempts();
+    if (this.#link !== null) this.#attempts.failed(this.#link, wasRefused);
     this.#inner = null;
     try {
       return this.#send();
@@ -200,11 +200,11 @@ class TunnelExchange implements UpstreamExchange, UpstreamHandler {
     if (!this.#upstream.mayServe()) return false;
     const { tunnel } = this.#upstream;
     const { visitor } = this.#request;
-    let link = this.#ways === null ? tunnel.link(undefined, visitor) : this.#ways.next(tunnel, visitor);
+    let link = this.#attempts === null ? tunnel.link(undefined, visitor) : this.#attempts.next(tunnel, visitor);
     while (link !== null && !this.#sendOn(link)) {
-      this.#ways ??= new TriedWays();
-      this.#ways.ended(link);
-      link = this.#ways.next(tunnel, visitor);
+      this.#attempts ??= new LinkAttempts();
+      this.#attempts.ended(link);
+      link = this.#attempts.next(tunnel, visitor);
     }
     return link !== null;
   }
@@ -213,9 +213,9 @@ class TunnelExchange implements UpstreamExchange, UpstreamHandler {
   #sendOn(link: AgentLink): boolean {
     this.#link = link;
     const awaitsBodyWanted = link.relay !== undefined;
-    const isRetry = this.#ways?.isLast === true;
+    const isRetry = this.#attempts?.isLast === true;
     try {
-      const isRepeat = this.#ways?.hasLost === true;
+      const isRepeat = this.#attempts?.hasLost === true;
       const parts = { request: this.#request, handler: this, isRetry, isRepeat, awaitsBodyWanted };
       this.#inner = this.#upstream.sendOn(
         link,
@@ -258,7 +258,7 @@ class TunnelExchange implements UpstreamExchange, UpstreamHandler {
       {
         isSuspended: () => this.#upstream.isSuspended,
         attempt: () => {
-          this.#ways?.forget();
+          this.#attempts?.forget();
           try {
             return this.#sendIfTaken();
           } catch (error) {

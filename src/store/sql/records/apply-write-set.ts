@@ -13,7 +13,7 @@ import {
 } from '../seal.ts';
 import { executeForTuples, insertRows, type Program, queryForTuples } from '../statement.ts';
 import { WriteGroup } from '../write-group.ts';
-import { letGo } from './judge-references.ts';
+import { releaseRevoked } from './judge-references.ts';
 import { judgeWriteSet } from './judge-write-set.ts';
 import { explainedByPending, holdRecords, judgePending, judgeSettlement, readNeeds } from './pending-rows.ts';
 import { type Judged, RECORD_COLUMNS, recordOf, writeIdempotency } from './record-rows.ts';
@@ -41,7 +41,7 @@ export function* applyWriteSet(writeSet: SealedWriteSet, group: WriteGroup): Pro
   const isMovingLanes = movesLanes(judged);
   if (isMovingLanes) yield* group.flush();
   const revision = yield* group.takeRevision();
-  if (pending !== null && writeSet.settles === null) yield* letGo(judged);
+  if (pending !== null && writeSet.settles === null) yield* releaseRevoked(judged);
   yield* deleteRecords(judged);
   // Between the two: a deleted subscription still receives no event, and a new or changed one takes effect with the
   // next event.

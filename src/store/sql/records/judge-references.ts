@@ -45,7 +45,7 @@ export function* judgeReferrers({ gone, puts, revoked }: Judged): Program<Refuse
       const rows: readonly Row[] = yield referrersOf(chunk, after);
       const staying = rows.filter((row) => {
         const from = keyText({ kind: text(row, 'from_kind'), id: text(row, 'from_id') });
-        return !gone.has(from) && !puts.has(from) && !isLetGo(row, revoked);
+        return !gone.has(from) && !puts.has(from) && !isReleased(row, revoked);
       });
       if (staying.length > 0) return stillReferenced(staying);
       const last = rows.at(-1);
@@ -139,7 +139,7 @@ const RELEASED = 'released';
  * Whether this reference, which a deleted record has, keeps nobody from deleting it. An earlier document that refers to the
  * record does: without it the revert could not restore that document.
  */
-function isLetGo(row: Row, revoked: ReadonlySet<string>): boolean {
+function isReleased(row: Row, revoked: ReadonlySet<string>): boolean {
   if (row['from_kind'] !== PENDING_CHANGE.kind) return false;
   const target = keyText({ kind: text(row, 'to_kind'), id: text(row, 'to_id') });
   return row['field'] === RELEASED || (revoked.has(target) && row['field'] !== 'needed');
@@ -149,7 +149,7 @@ function isLetGo(row: Row, revoked: ReadonlySet<string>): boolean {
  * Takes revoked records out of the pending change. One that the change created and that only lost rights stays in it: its
  * revert takes the rest.
  */
-export function* letGo({ puts, gone, revoked }: Judged): Program<void> {
+export function* releaseRevoked({ puts, gone, revoked }: Judged): Program<void> {
   if (revoked.size === 0) return;
   const keysIn = (map: ReadonlyMap<string, RecordKey>): string[][] =>
     [...map].filter(([key]) => revoked.has(key)).map(([, { kind, id }]) => [kind, id]);

@@ -9,8 +9,8 @@ import type { Presence } from '../presence.ts';
 import type { SessionLife } from '../session-life.ts';
 import type { HeldNames, TunnelNames, TunnelPorts } from '../tunnel-names.ts';
 import { Elsewhere } from './elsewhere.ts';
+import { GrantRenewals } from './grant-renewals.ts';
 import { HolderSide } from './holder-side.ts';
-import { Holds } from './holds.ts';
 import { HomeSide, holdersOf } from './home-side.ts';
 import { SessionCalls, type SessionCommand } from './session-calls.ts';
 import { Lapse, SessionMoves } from './session-moves.ts';
@@ -92,7 +92,7 @@ export class GatewayNodes {
   readonly calls: SessionCalls;
   readonly others: OtherNodes;
   readonly #moves: SessionMoves;
-  readonly #holds: Holds;
+  readonly #grantRenewals: GrantRenewals;
   readonly #stopWatching: () => void;
   #leaving: NodeJS.Timeout | null = null;
   readonly #parts: GatewayNodesParts;
@@ -144,7 +144,13 @@ export class GatewayNodes {
       holderSide: () => this.holders,
       right: this.right,
     });
-    this.#holds = new Holds({ cluster, life, holderSide: () => this.holders, moves: () => this.#moves, onProblem });
+    this.#grantRenewals = new GrantRenewals({
+      cluster,
+      life,
+      holderSide: () => this.holders,
+      moves: () => this.#moves,
+      onProblem,
+    });
     const { holders: holderSide, right } = this;
     this.elsewhere = new Elsewhere({ cluster, life, holderSide, moves: this.#moves, right });
     this.calls = new SessionCalls({
@@ -188,7 +194,7 @@ export class GatewayNodes {
   close(): void {
     this.#stopWatching();
     this.stopHandingOver();
-    this.#holds.close();
+    this.#grantRenewals.close();
     this.others.close();
     this.holders.close();
     this.copies.close();
@@ -201,7 +207,7 @@ export class GatewayNodes {
     const isGone = (nodeId: string): boolean => membership.get(nodeId) === undefined && links.get(nodeId) === undefined;
     this.holders.forgetGone(isGone);
     this.copies.forgetGone(isGone);
-    this.#holds.forgetGone(isGone);
+    this.#grantRenewals.forgetGone(isGone);
   }
 
   async #handOverEach(): Promise<void> {

@@ -22,7 +22,7 @@ const RELAY_VALID_MS = 700;
 /** Sessions of a lost home that are taken over at a time. */
 const ADOPTED_AT_A_TIME = 16;
 
-interface HoldsParts {
+interface GrantRenewalParts {
   readonly cluster: ClusterPorts;
   readonly life: () => SessionLife;
   readonly holderSide: () => HolderSide;
@@ -31,8 +31,8 @@ interface HoldsParts {
 }
 
 /** Renews this node's right to serve sessions of other homes, and takes the sessions over when their home is lost. */
-export class Holds {
-  readonly #parts: HoldsParts;
+export class GrantRenewals {
+  readonly #parts: GrantRenewalParts;
   readonly #timer: NodeJS.Timeout;
   readonly #asking = new Set<string>();
   readonly #adopting = new Set<string>();
@@ -41,7 +41,7 @@ export class Holds {
   readonly #unusedSinceMs = new WeakMap<AgentSession, number>();
   #isClosed = false;
 
-  constructor(parts: HoldsParts) {
+  constructor(parts: GrantRenewalParts) {
     this.#parts = parts;
     this.#timer = setInterval(() => this.renew(), ASK_EVERY_MS).unref();
     parts.cluster.links.onDown(({ nodeId }) => void this.#adoptAll(nodeId));

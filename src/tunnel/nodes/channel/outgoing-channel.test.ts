@@ -37,7 +37,7 @@ suite('a channel that ends', () => {
       },
     });
     const place = channel.open([':method', 'GET'], { hasBody: false, mayHaveTrailers: false }, carried);
-    place.letGo(true);
+    place.release(true);
     await turn();
     assert.equal(isReleased, true);
     const bytes = Buffer.concat(written);

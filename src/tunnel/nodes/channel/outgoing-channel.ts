@@ -86,7 +86,7 @@ class ChannelCarrier extends ChannelStream implements Carrier {
     return this.#held?.bytes ?? 0;
   }
 
-  letGo(isReset: boolean): void {
+  release(isReset: boolean): void {
     this.#carried = null;
     this.channel.held(-this.heldBytes);
     this.#held = null;

@@ -1,9 +1,9 @@
 import { until } from '../../../kit/async/waiting.ts';
 import type { HeaderList } from '../../../kit/http/header-values.ts';
 import { CLOSE_WITHIN_MS } from '../../../kit/http/web-sockets.ts';
+import { LinkAttempts } from '../../../proxy/edge/tunnels/link-attempts.ts';
 import type { AgentLink, OnlineTunnel, OnlineTunnels } from '../../../proxy/edge/tunnels/online-tunnels.ts';
 import { VISITOR_HEADER } from '../../../proxy/edge/tunnels/stream-headers.ts';
-import { TriedWays } from '../../../proxy/edge/tunnels/tried-ways.ts';
 import { HOP_TRACE_HEADER, type HopTracing } from '../../../proxy/tracing/request-trace.ts';
 import { TUNNEL_HEADER } from '../../protocol/protocol.ts';
 import type { ChannelRequestHandler } from '../channel/incoming-channel.ts';
@@ -82,10 +82,10 @@ export function receiveWorkersRequests(tunnels: OnlineTunnels): ChannelRequestHa
 }
 
 function nextLinkOf(tunnel: OnlineTunnel, visitor: string | undefined): (refused: AgentLink) => AgentLink | null {
-  const ways = new TriedWays();
+  const attempts = new LinkAttempts();
   return (refused) => {
-    ways.ended(refused);
-    return ways.next(tunnel, visitor);
+    attempts.ended(refused);
+    return attempts.next(tunnel, visitor);
   };
 }
 

@@ -4,8 +4,8 @@ import { firstValue, type HeaderList } from '../../../kit/http/header-values.ts'
 import { neverIndexed } from '../../../kit/http2/heads.ts';
 import { CODE_OF_SHORTAGE, type Shortage, shortageOfCode } from '../../../kit/net/shared-places.ts';
 import { bufferPassed, waits } from '../../../kit/net/waiting-bytes.ts';
+import { LinkAttempts } from '../../../proxy/edge/tunnels/link-attempts.ts';
 import type { AgentLink, OnlineTunnel } from '../../../proxy/edge/tunnels/online-tunnels.ts';
-import { TriedWays } from '../../../proxy/edge/tunnels/tried-ways.ts';
 import type { HopTrace } from '../../../proxy/tracing/request-trace.ts';
 import { Http2Carrier } from '../../../proxy/upstream/http2-carrier.ts';
 import { isSafe } from '../../../proxy/upstream/request-headers.ts';
@@ -57,7 +57,7 @@ export class RequestHop extends ChannelStream implements Carried {
   /** Why one of the ways did not take it. */
   #shortage: Shortage | null = null;
   /** Null until the first way fails. */
-  #ways: TriedWays | null = null;
+  #attempts: LinkAttempts | null = null;
   /** Null before it is open, and once the other end has nothing more to do with it. */
   #carrier: Carrier | null = null;
   #isRequestWhole: boolean;
@@ -96,9 +96,9 @@ export class RequestHop extends ChannelStream implements Carried {
   #send(first: AgentLink | null): boolean {
     let link = first;
     while (link !== null && !this.#sendOn(link)) {
-      this.#ways ??= new TriedWays();
-      this.#ways.ended(link);
-      link = this.#ways.next(this.#tunnel, this.#visitor);
+      this.#attempts ??= new LinkAttempts();
+      this.#attempts.ended(link);
+      link = this.#attempts.next(this.#tunnel, this.#visitor);
     }
     return link !== null;
   }
@@ -142,10 +142,10 @@ export class RequestHop extends ChannelStream implements Carried {
     const { raw, hasBody, isRepeat } = this.#request;
     if (this.#hasBytes || this.#isBodyTaken) return false;
     if (!wasRefused && (hasBody || isRepeat || this.#isForNode || !isSafe(raw[1] ?? ''))) return false;
-    this.#ways ??= new TriedWays();
-    if (!wasRefused && !this.#ways.mayRepeat(link)) return false;
-    this.#ways.failed(link, wasRefused);
-    return this.#send(this.#ways.next(this.#tunnel, this.#visitor));
+    this.#attempts ??= new LinkAttempts();
+    if (!wasRefused && !this.#attempts.mayRepeat(link)) return false;
+    this.#attempts.failed(link, wasRefused);
+    return this.#send(this.#attempts.next(this.#tunnel, this.#visitor));
   }
 
   // From the thread with the client.
@@ -168,14 +168,14 @@ export class RequestHop extends ChannelStream implements Carried {
     this.#isRequestWhole = true;
     this.#isBodyTaken = true;
     this.#carrier?.end(listOf(text));
-    if (this.#isResponseWhole) this.#letGo(false);
+    if (this.#isResponseWhole) this.#release(false);
     this.#leaveIfOver();
   }
 
   onReset(): void {
     this.leave();
     this.#ended(false);
-    this.#letGo(true);
+    this.#release(true);
   }
 
   onLost(): void {
@@ -229,7 +229,7 @@ export class RequestHop extends ChannelStream implements Carried {
   onEnd(trailers: HeaderList): void {
     // The service gets the rest of the request, too.
     this.#isResponseWhole = true;
-    if (this.#isRequestWhole) this.#letGo(false);
+    if (this.#isRequestWhole) this.#release(false);
     if (this.#isHeadAll) {
       this.onEndSent();
       return;
@@ -248,7 +248,7 @@ export class RequestHop extends ChannelStream implements Carried {
 
   onClose(code: number): void {
     const link = this.#link;
-    this.#letGo(false);
+    this.#release(false);
     if (link === null || this.#isLastFor(link)) {
       this.#resetOwn(code);
       return;
@@ -284,16 +284,16 @@ export class RequestHop extends ChannelStream implements Carried {
 
   #breakOff(code: number): void {
     this.#resetOwn(code);
-    this.#letGo(true);
+    this.#release(true);
   }
 
-  #letGo(isReset: boolean): void {
+  #release(isReset: boolean): void {
     const carrier = this.#carrier;
     if (carrier === null) return;
     this.#carrier = null;
     this.#tunnel.inFlight -= 1;
     this.#tunnel.use.hopsInFlight -= 1;
-    carrier.letGo(isReset);
+    carrier.release(isReset);
   }
 
   #leaveIfOver(): void {
