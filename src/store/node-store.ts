@@ -16,7 +16,7 @@ export interface Heartbeat {
   /** All nodes, also those whose lease ended less than ten minutes ago. */
   readonly nodes: readonly StoredNode[];
   /** The lease had ended before this renewal, or the row was absent: claims may belong to others by now. */
-  readonly hadLapsed: boolean;
+  readonly hadExpired: boolean;
   readonly position: FeedPosition;
 }
 
@@ -66,7 +66,7 @@ export type MoveOutcome =
 export interface NodeStore {
   /** Writes this node's row and extends its lease from the database's now. */
   heartbeat(node: Pick<StoredNode, 'id' | 'status' | 'startedAtMs' | 'doc'>, leaseMs: number): Promise<Heartbeat>;
-  /** Extends the lease of a peer that cannot reach the database, if it has not lapsed. */
+  /** Extends the lease of a peer that cannot reach the database, if it has not expired. */
   renewFor(nodeId: string, leaseMs: number): Promise<Heartbeat>;
   /** Ends the lease, and with it every claim and session of the node. */
   leave(nodeId: string): Promise<void>;

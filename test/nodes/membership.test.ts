@@ -48,9 +48,9 @@ suite('membership', { concurrency: true }, () => {
   test('a paused node serves nothing until what it owned is compared with the store', async (t) => {
     const { world, a } = await three(t);
     const compared = Promise.withResolvers<void>();
-    let lapses = 0;
-    a.membership.onLapse(() => {
-      lapses += 1;
+    let expiries = 0;
+    a.membership.onLeaseExpired(() => {
+      expiries += 1;
       return compared.promise;
     });
     a.isStopped = true;
@@ -59,9 +59,9 @@ suite('membership', { concurrency: true }, () => {
     assert.equal(a.membership.rightLeftMs(), 0);
     a.isStopped = false;
     await world.beat();
-    assert.deepEqual([a.mayServe, lapses], [false, 1]);
+    assert.deepEqual([a.mayServe, expiries], [false, 1]);
     await world.pass(800);
-    assert.deepEqual([a.mayServe, lapses], [false, 1]);
+    assert.deepEqual([a.mayServe, expiries], [false, 1]);
     compared.resolve();
     await turn();
     assert.equal(a.mayServe, true);
@@ -70,7 +70,7 @@ suite('membership', { concurrency: true }, () => {
   test('a comparison that fails is repeated, and nothing is served until it succeeds', async (t) => {
     const { world, a } = await three(t);
     let attempts = 0;
-    a.membership.onLapse(async () => {
+    a.membership.onLeaseExpired(async () => {
       attempts += 1;
       if (attempts < 3) throw new Error('the database is away again');
     });
@@ -85,11 +85,11 @@ suite('membership', { concurrency: true }, () => {
     assert.deepEqual([a.mayServe, attempts], [true, 3]);
   });
 
-  test('a lapse whose report was lost is found with the next answer', async (t) => {
+  test('an expiry whose report was lost is found with the next answer', async (t) => {
     const { world, a } = await three(t);
-    let lapses = 0;
-    a.membership.onLapse(() => {
-      lapses += 1;
+    let expiries = 0;
+    a.membership.onLeaseExpired(() => {
+      expiries += 1;
     });
     for (const other of world.members) other.cutFrom.add(a);
     world.skip(1_600);
@@ -99,7 +99,7 @@ suite('membership', { concurrency: true }, () => {
     world.skip(100);
     await a.membership.beat();
     await turn();
-    assert.equal(lapses, 1, 'the database no longer reports it');
+    assert.equal(expiries, 1, 'the database no longer reports it');
     assert.equal(a.mayServe, true);
   });
 
@@ -136,7 +136,7 @@ suite('membership', { concurrency: true }, () => {
     const doubts: boolean[] = [];
     for (const each of all) {
       each.hasDatabase = true;
-      each.membership.onLapse((isDoubtful) => {
+      each.membership.onLeaseExpired((isDoubtful) => {
         doubts.push(isDoubtful);
         return compared.promise;
       });
@@ -175,7 +175,7 @@ suite('membership', { concurrency: true }, () => {
   test('a node that did not compare its names serves none without the database', async (t) => {
     const { world, a, b, c } = await three(t);
     const compared = Promise.withResolvers<void>();
-    a.membership.onLapse(() => compared.promise);
+    a.membership.onLeaseExpired(() => compared.promise);
     a.isStopped = true;
     await world.pass(2_000);
     a.isStopped = false;
@@ -190,7 +190,7 @@ suite('membership', { concurrency: true }, () => {
     const world = MemberWorld.open(t);
     const a = await world.join('a');
     const compared = Promise.withResolvers<void>();
-    a.membership.onLapse(() => compared.promise);
+    a.membership.onLeaseExpired(() => compared.promise);
     a.hasDatabase = false;
     await world.pass(2_000);
     a.isStopped = true;

@@ -27,8 +27,8 @@ test('a heartbeat does not wait for writers', async (t) => {
   await other.query("BEGIN; SELECT value FROM counter WHERE name = 'revision' FOR UPDATE");
   const claimed = nodes.claim(CLAIM);
   for (let beat = 0; beat < 3; beat += 1) {
-    assert.equal((await nodes.heartbeat(NODE, LONG_MS)).hadLapsed, false);
-    assert.equal((await nodes.renewFor('nd_1', LONG_MS)).hadLapsed, false);
+    assert.equal((await nodes.heartbeat(NODE, LONG_MS)).hadExpired, false);
+    assert.equal((await nodes.renewFor('nd_1', LONG_MS)).hadExpired, false);
   }
   await other.query('ROLLBACK');
   assert.equal((await claimed).ok, true);
@@ -60,7 +60,7 @@ test('a renewal that waited for a claim finds that its lease had ended', async (
     "UPDATE nodes SET lease_ends_at_ms = CAST(extract(epoch FROM clock_timestamp()) * 1000 AS bigint) WHERE id = 'nd_1'",
   );
   await other.query('COMMIT');
-  assert.equal((await beat).hadLapsed, true);
+  assert.equal((await beat).hadExpired, true);
 });
 
 test('a heartbeat gives up after about a second, and the next one uses another connection', async (t) => {
@@ -69,7 +69,7 @@ test('a heartbeat gives up after about a second, and the next one uses another c
   await other.query("BEGIN; SELECT 1 FROM nodes WHERE id = 'nd_1' FOR UPDATE");
   await assert.rejects(nodes.heartbeat(NODE, LONG_MS), { code: 'ERR_POSTERN_STORE_UNAVAILABLE' });
   await other.query('ROLLBACK');
-  assert.equal((await nodes.heartbeat(NODE, LONG_MS)).hadLapsed, false);
+  assert.equal((await nodes.heartbeat(NODE, LONG_MS)).hadExpired, false);
 });
 
 /** Also when the work did not wait: then the test's assertion fails. */

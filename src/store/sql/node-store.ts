@@ -63,8 +63,8 @@ function* heartbeatNode(node: BeatingNode, leaseMs: number, time: CallerTime): P
   const [row, ...nodes] = yield { ...upsert, also: [nodesAt(now)], isLast: true };
   if (row === undefined) throw new Error('the upsert of a node returned no row');
   const nowMs = integer(row, 'last_seen_at_ms');
-  const hadLapsed = integer(row, 'lease_before_ms') <= nowMs;
-  return { nowMs, nodes: nodes.map(nodeOf), hadLapsed, position: positionOf(row) };
+  const hadExpired = integer(row, 'lease_before_ms') <= nowMs;
+  return { nowMs, nodes: nodes.map(nodeOf), hadExpired, position: positionOf(row) };
 }
 
 function* renewNodeFor(id: string, leaseMs: number, time: CallerTime): Program<Heartbeat> {
@@ -81,7 +81,7 @@ function* renewNodeFor(id: string, leaseMs: number, time: CallerTime): Program<H
   if (at === undefined) throw new Error('a SELECT without a table returned no row');
   const nowMs = integer(renewed ?? at, renewed === undefined ? 'now_ms' : 'renewed_at_ms');
   const nodes = rows.filter((row) => 'doc' in row).map(nodeOf);
-  return { nowMs, nodes, hadLapsed: renewed === undefined, position: positionOf(at) };
+  return { nowMs, nodes, hadExpired: renewed === undefined, position: positionOf(at) };
 }
 
 function* listNodes(time: CallerTime): Program<Pick<Heartbeat, 'nowMs' | 'nodes'>> {

@@ -105,7 +105,7 @@ export interface GatewayCounts {
 export interface ClusterPorts {
   readonly membership: Pick<
     Membership,
-    'self' | 'nodes' | 'get' | 'mayServe' | 'rightLeftMs' | 'nowMs' | 'onChange' | 'onLapse'
+    'self' | 'nodes' | 'get' | 'mayServe' | 'rightLeftMs' | 'nowMs' | 'onChange' | 'onLeaseExpired'
   >;
   readonly links: Pick<PeerLinks, 'get' | 'all' | 'call' | 'relay' | 'serve' | 'onDown'>;
   readonly directory: Pick<RemoteDirectory, 'session' | 'sessions' | 'tunnelsOf' | 'nameHolder'>;

@@ -113,7 +113,7 @@ suite('sessions that move', () => {
     await eventually('one of them stops', () => cluster.serving(id).length === 1);
   });
 
-  test('a node whose lease lapsed ends what others took, and claims again what is free', async (t) => {
+  test('a node whose lease expired ends what others took, and claims again what is free', async (t) => {
     const cluster = await GatewayCluster.open(t, store, 2);
     const [one, two] = cluster.nodes;
     assert.ok(one && two);

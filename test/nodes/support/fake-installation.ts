@@ -39,7 +39,7 @@ export class FakeInstallation {
         this.#listeners.add(listener);
         return () => this.#listeners.delete(listener);
       },
-      onLapse: () => () => {},
+      onLeaseExpired: () => () => {},
       setStatus: async (status: Exclude<NodeStatus, 'lost'>) => void this.put(id, { status }),
       setProblem: (key, problem) => void (problem === null ? problems.delete(key) : problems.set(key, problem.message)),
     };

@@ -1,6 +1,6 @@
 import type { Heartbeat, NodeStore } from '../../../src/store/node-store.ts';
 import {
-  type LapseListener,
+  type LeaseExpiryListener,
   type Membership,
   NODE_LEASE_MS,
   NODE_RENEW_MS,
@@ -9,13 +9,14 @@ import type { NodeFacts, NodeRow } from '../../../src/tunnel/nodes/node.ts';
 
 /** A node's lease in the real store, renewed as a server does it; the test stops and resumes the renewals. */
 export class LeaseMembership
-  implements Pick<Membership, 'self' | 'nodes' | 'get' | 'mayServe' | 'rightLeftMs' | 'nowMs' | 'onChange' | 'onLapse'>
+  implements
+    Pick<Membership, 'self' | 'nodes' | 'get' | 'mayServe' | 'rightLeftMs' | 'nowMs' | 'onChange' | 'onLeaseExpired'>
 {
   readonly self: NodeFacts;
   readonly #store: NodeStore;
   readonly #timer: NodeJS.Timeout;
   readonly #changes = new Set<() => void>();
-  readonly #lapses = new Set<LapseListener>();
+  readonly #expiries = new Set<LeaseExpiryListener>();
   #rows = new Map<string, NodeRow>();
   #storeNowMs = 0;
   #readAtMs = 0;
@@ -55,9 +56,9 @@ export class LeaseMembership
     return () => this.#changes.delete(listener);
   }
 
-  onLapse(listener: LapseListener): () => void {
-    this.#lapses.add(listener);
-    return () => this.#lapses.delete(listener);
+  onLeaseExpired(listener: LeaseExpiryListener): () => void {
+    this.#expiries.add(listener);
+    return () => this.#expiries.delete(listener);
   }
 
   /** Other nodes see it from now on. */
@@ -75,7 +76,7 @@ export class LeaseMembership
       const doc = { ...this.self, roles: [...this.self.roles] };
       const beat = await this.#store.heartbeat({ id, status: this.status, startedAtMs, doc }, NODE_LEASE_MS);
       if (this.isPaused) return;
-      if (beat.hadLapsed) for (const listener of this.#lapses) void listener(true);
+      if (beat.hadExpired) for (const listener of this.#expiries) void listener(true);
       this.#leaseEndsMs = sentAtMs + NODE_LEASE_MS;
       this.#read(beat, sentAtMs);
     } finally {

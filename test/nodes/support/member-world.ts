@@ -84,7 +84,7 @@ export class MemberWorld {
 
 export class Member {
   readonly membership: NodeMembership;
-  readonly lapses: string[] = [];
+  readonly expiries: string[] = [];
   hasDatabase = true;
   /** Packets vanish: requests to the database have no answer and no error. */
   isDatabaseSilent = false;

@@ -21,7 +21,7 @@ export function nodes(openStore: OpenStore): void {
       const { store, nodes, clock } = await openNodes(t, 'nd_1', 'nd_2');
       clock.now += 400;
       const beat = await nodes.heartbeat(node('nd_1', { name: 'one' }, 'draining'), LEASE_MS);
-      assert.deepEqual([beat.nowMs, beat.hadLapsed], [START_MS + 400, false]);
+      assert.deepEqual([beat.nowMs, beat.hadExpired], [START_MS + 400, false]);
       assert.deepEqual(beat.nodes, [
         { ...node('nd_1', { name: 'one' }, 'draining'), lastSeenAtMs: START_MS + 400, leaseEndsAtMs: START_MS + 1_900 },
         { ...node('nd_2'), lastSeenAtMs: START_MS, leaseEndsAtMs: START_MS + LEASE_MS },
@@ -36,23 +36,23 @@ export function nodes(openStore: OpenStore): void {
 
     test('a heartbeat reports that the lease had ended, or that there was none', async (t) => {
       const { nodes, clock } = await openNodes(t);
-      assert.equal((await nodes.heartbeat(node('nd_1'), LEASE_MS)).hadLapsed, true);
+      assert.equal((await nodes.heartbeat(node('nd_1'), LEASE_MS)).hadExpired, true);
       clock.now += LEASE_MS - 1;
-      assert.equal((await nodes.heartbeat(node('nd_1'), LEASE_MS)).hadLapsed, false);
+      assert.equal((await nodes.heartbeat(node('nd_1'), LEASE_MS)).hadExpired, false);
       clock.now += LEASE_MS;
-      assert.equal((await nodes.heartbeat(node('nd_1'), LEASE_MS)).hadLapsed, true);
+      assert.equal((await nodes.heartbeat(node('nd_1'), LEASE_MS)).hadExpired, true);
     });
 
     test('a peer renews a lease that has not ended, and no other', async (t) => {
       const { nodes, clock } = await openNodes(t, 'nd_1');
       clock.now += LEASE_MS - 1;
       const renewed = await nodes.renewFor('nd_1', LEASE_MS);
-      assert.deepEqual([renewed.hadLapsed, renewed.nowMs], [false, clock.now]);
+      assert.deepEqual([renewed.hadExpired, renewed.nowMs], [false, clock.now]);
       assert.equal(renewed.nodes[0]?.leaseEndsAtMs, clock.now + LEASE_MS);
       clock.now += LEASE_MS;
       const late = await nodes.renewFor('nd_1', LEASE_MS);
-      assert.deepEqual([late.hadLapsed, late.nowMs, late.nodes[0]?.leaseEndsAtMs], [true, clock.now, clock.now]);
-      assert.equal((await nodes.renewFor('nd_absent', LEASE_MS)).hadLapsed, true);
+      assert.deepEqual([late.hadExpired, late.nowMs, late.nodes[0]?.leaseEndsAtMs], [true, clock.now, clock.now]);
+      assert.equal((await nodes.renewFor('nd_absent', LEASE_MS)).hadExpired, true);
     });
 
     test('nodes agree on what must be equal, and the first one decides again when it is alone', async (t) => {

@@ -13,7 +13,7 @@ import { GrantRenewals } from './grant-renewals.ts';
 import { HolderSide } from './holder-side.ts';
 import { HomeSide, holdersOf } from './home-side.ts';
 import { SessionCalls, type SessionCommand } from './session-calls.ts';
-import { Lapse, SessionMoves } from './session-moves.ts';
+import { LeaseRecovery, SessionMoves } from './session-moves.ts';
 import { ReservedNames, StoredClaims } from './stored-claims.ts';
 import { StoredSessions } from './stored-sessions.ts';
 
@@ -88,7 +88,7 @@ export class GatewayNodes {
   readonly copies: HomeSide;
   readonly holders: HolderSide;
   readonly elsewhere: Elsewhere;
-  readonly right: Lapse;
+  readonly right: LeaseRecovery;
   readonly calls: SessionCalls;
   readonly others: OtherNodes;
   readonly #moves: SessionMoves;
@@ -102,7 +102,7 @@ export class GatewayNodes {
     const { ports, cluster, life, names, heldNames, requests, presence, commands } = parts;
     const onProblem = (err: unknown): void =>
       ports.log.warn({ err }, 'failed to write to the store which node has which agents');
-    this.right = new Lapse({ ports, cluster, life, moves: () => this.#moves });
+    this.right = new LeaseRecovery({ ports, cluster, life, moves: () => this.#moves });
     this.claims = new StoredClaims({
       ...cluster,
       hasTunnel: (id, key) => this.#hasTunnel(id, key),

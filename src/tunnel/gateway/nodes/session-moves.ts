@@ -194,9 +194,9 @@ export class SessionMoves {
   }
 }
 
-const LAPSE_AGAIN_MS = 300;
+const COMPARE_AGAIN_MS = 300;
 
-interface LapseParts {
+interface LeaseRecoveryParts {
   readonly ports: Pick<GatewayPorts, 'log'>;
   readonly cluster: ClusterPorts;
   readonly life: () => SessionLife;
@@ -208,15 +208,15 @@ interface LapseParts {
  * node serves no name until it has compared all of them with the store. It claims free names again. Other tunnels end,
  * and sessions with a new home stay with that home.
  */
-export class Lapse implements RightToServe {
-  readonly #parts: LapseParts;
+export class LeaseRecovery implements RightToServe {
+  readonly #parts: LeaseRecoveryParts;
   #round = 0;
   #isComparing = false;
 
-  constructor(parts: LapseParts) {
+  constructor(parts: LeaseRecoveryParts) {
     this.#parts = parts;
     // The membership waits for the comparison before this node serves names again.
-    parts.cluster.membership.onLapse((isDoubtful) => this.compare(isDoubtful));
+    parts.cluster.membership.onLeaseExpired((isDoubtful) => this.compare(isDoubtful));
   }
 
   mayServe(): boolean {
@@ -232,8 +232,8 @@ export class Lapse implements RightToServe {
         await this.#compareAll();
         break;
       } catch (err) {
-        this.#parts.ports.log.warn({ err }, 'failed to compare sessions with the store after a lapse');
-        await sleep(LAPSE_AGAIN_MS, undefined, { ref: false });
+        this.#parts.ports.log.warn({ err }, 'failed to compare sessions with the store after the lease had ended');
+        await sleep(COMPARE_AGAIN_MS, undefined, { ref: false });
       }
     }
     if (round === this.#round) this.#isComparing = false;

@@ -76,7 +76,7 @@ export function linkRenewals(membership: NodeMembership, links: NodeLinks): Rene
 function messageOf({ heartbeat, word }: PeerRenewal): PeerMessage {
   const link = { linked_ms: word.linkedMs, keeps_ms: word.keepsMs };
   if (heartbeat === null) return { has_database: false, silent_ms: Math.min(word.silentMs, 1e9), ...link };
-  const { nowMs, hadLapsed, nodes, position } = heartbeat;
+  const { nowMs, hadExpired, nodes, position } = heartbeat;
   let bytes = 0;
   const sent = nodes
     .map((node) => ({
@@ -92,7 +92,7 @@ function messageOf({ heartbeat, word }: PeerRenewal): PeerMessage {
       return bytes <= MAX_NODES_BYTES;
     });
   const at = { revision: position.revision, login_seq: position.loginSeq };
-  return { has_database: true, had_lapsed: hadLapsed, now_ms: nowMs, nodes: sent, ...at, ...link };
+  return { has_database: true, had_lapsed: hadExpired, now_ms: nowMs, nodes: sent, ...at, ...link };
 }
 
 function renewalOf(message: PeerMessage): PeerRenewal {
@@ -111,7 +111,7 @@ function renewalOf(message: PeerMessage): PeerRenewal {
       doc: node.doc as StoredNode['doc'],
     }),
   );
-  const { now_ms: nowMs, had_lapsed: hadLapsed, linked_ms: linkedMs, keeps_ms: keepsMs } = message;
+  const { now_ms: nowMs, had_lapsed: hadExpired, linked_ms: linkedMs, keeps_ms: keepsMs } = message;
   const position = { revision: message.revision, loginSeq: message.login_seq };
-  return { heartbeat: { nowMs, hadLapsed, nodes, position }, word: { silentMs: 0, linkedMs, keepsMs } };
+  return { heartbeat: { nowMs, hadExpired, nodes, position }, word: { silentMs: 0, linkedMs, keepsMs } };
 }

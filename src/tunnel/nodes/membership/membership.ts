@@ -24,10 +24,10 @@ export interface Membership {
   /** A node came, went or changed its status. */
   onChange(listener: () => void): () => void;
   /**
-   * This node's lease had lapsed and was renewed. Listeners compare everything that this node owned with the store. A
+   * This node's lease had expired and was renewed. Listeners compare everything that this node owned with the store. A
    * node that had to stop serves no names until all listeners have resolved. After a rejection they are called again.
    */
-  onLapse(listener: LapseListener): () => void;
+  onLeaseExpired(listener: LeaseExpiryListener): () => void;
   /** Other nodes see the status with the next heartbeat, which follows at once. */
   setStatus(status: Exclude<NodeStatus, 'lost'>): Promise<void>;
   /** Adds, replaces or clears one of `problems`. */
@@ -35,7 +35,7 @@ export interface Membership {
 }
 
 /** `isDoubtful`: other nodes may have taken over names and sessions of this node. */
-export type LapseListener = (isDoubtful: boolean) => void | Promise<void>;
+export type LeaseExpiryListener = (isDoubtful: boolean) => void | Promise<void>;
 
 /**
  * Lease of a node and its renewal. A claim against a dead node waits for the lease; all timings add up to under 3 s.
@@ -67,7 +67,7 @@ export function localMembership(facts: NodeFacts, clock: Clock, counts: () => No
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
-    onLapse: () => () => {},
+    onLeaseExpired: () => () => {},
     setStatus: async (next) => {
       status = next;
       for (const listener of listeners) listener();

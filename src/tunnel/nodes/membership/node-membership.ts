@@ -7,7 +7,7 @@ import type { NodeFacts, NodeRow, NodeStatus } from '../node.ts';
 import { nodeFindings } from '../node.ts';
 import { type AgreedFacts, Agreement } from './agreement.ts';
 import { documentOf, KnownNodes, type NodeCounts } from './known-nodes.ts';
-import { type LapseListener, type Membership, NODE_LEASE_MS, NODE_RENEW_MS, NodeProblems } from './membership.ts';
+import { type LeaseExpiryListener, type Membership, NODE_LEASE_MS, NODE_RENEW_MS, NodeProblems } from './membership.ts';
 import { AskedPeers, NO_PEERS, type PeerRenewal, type RenewalPeers, RenewalsForPeers } from './renewals.ts';
 import { DatabaseSilence, ServingRight } from './serving-right.ts';
 import { SharedTime } from './shared-time.ts';
@@ -47,7 +47,7 @@ export class NodeMembership implements Membership {
   readonly #problems = new NodeProblems();
   readonly #agreement: Agreement;
   readonly #onChange = new Set<() => void>();
-  readonly #onLapse = new Set<LapseListener>();
+  readonly #onLeaseExpired = new Set<LeaseExpiryListener>();
   #peers: RenewalPeers = NO_PEERS;
   #status: Exclude<NodeStatus, 'lost'> = 'ready';
   readonly #time: SharedTime;
@@ -57,7 +57,7 @@ export class NodeMembership implements Membership {
   readonly #asked: AskedPeers;
   readonly #onPosition = new Set<PositionListener>();
   #isComparing = false;
-  #lapses = 0;
+  #expiries = 0;
   #isFailing = false;
   /** A heartbeat takes longer than the interval: the next heartbeat follows at once. */
   #isOverdue = false;
@@ -157,9 +157,9 @@ export class NodeMembership implements Membership {
     return () => this.#onChange.delete(listener);
   }
 
-  onLapse(listener: LapseListener): () => void {
-    this.#onLapse.add(listener);
-    return () => this.#onLapse.delete(listener);
+  onLeaseExpired(listener: LeaseExpiryListener): () => void {
+    this.#onLeaseExpired.add(listener);
+    return () => this.#onLeaseExpired.delete(listener);
   }
 
   async setStatus(status: Exclude<NodeStatus, 'lost'>): Promise<void> {
@@ -271,20 +271,20 @@ export class NodeMembership implements Membership {
 
   /** Whether the peer renewed. */
   #take(nodeId: string, sentAtMs: number, { heartbeat, word }: PeerRenewal): boolean {
-    // After a lapse the peer has the database, and other nodes may have taken over names and sessions of this node.
-    if (heartbeat?.hadLapsed !== false) this.#right.heard(nodeId, sentAtMs, word);
-    if (heartbeat?.hadLapsed === true) this.#read(heartbeat, sentAtMs, nodeId);
-    if (heartbeat === null || heartbeat.hadLapsed) return false;
+    // After the lease expired the peer has the database, and other nodes may have taken over names and sessions of this node.
+    if (heartbeat?.hadExpired !== false) this.#right.heard(nodeId, sentAtMs, word);
+    if (heartbeat?.hadExpired === true) this.#read(heartbeat, sentAtMs, nodeId);
+    if (heartbeat === null || heartbeat.hadExpired) return false;
     this.#renewed(heartbeat, sentAtMs, nodeId);
     return true;
   }
 
   #renewed(heartbeat: Heartbeat, sentAtMs: number, from: string | null, isFirst = false): void {
     const isKept = this.#right.renewed(sentAtMs, {
-      hadLapsed: heartbeat.hadLapsed,
+      hadExpired: heartbeat.hadExpired,
       hasUnknownNodes: this.#known.hasUnknownNodes(heartbeat, this.#peers.linked()),
     });
-    if (!isKept) this.#lapses += 1;
+    if (!isKept) this.#expiries += 1;
     this.#read(heartbeat, sentAtMs, from);
     if (!isFirst && this.#right.isRecovering && !this.#isComparing) void this.#recover();
   }
@@ -296,17 +296,17 @@ export class NodeMembership implements Membership {
     for (const listener of this.#onPosition) listener(position, sentAtMs, from);
   }
 
-  /** After a lapse: compares everything that this node owned with the store. Then this node may serve again. */
+  /** After the lease expired: compares everything that this node owned with the store. Then this node may serve again. */
   async #recover(): Promise<void> {
     const { log } = this.#options;
     this.#isComparing = true;
     try {
-      for (let seen = -1; seen !== this.#lapses; ) {
-        seen = this.#lapses;
+      for (let seen = -1; seen !== this.#expiries; ) {
+        seen = this.#expiries;
         log.warn({}, 'the lease of this node had ended: comparing what it owned with the store');
         await this.#agreement.reach();
         const { isDoubtful } = this.#right;
-        await Promise.all([...this.#onLapse].map(async (listener) => listener(isDoubtful)));
+        await Promise.all([...this.#onLeaseExpired].map(async (listener) => listener(isDoubtful)));
       }
       this.setProblem('agreement', null);
       this.#right.recovered();

@@ -13,7 +13,7 @@ export interface PeerWord {
 }
 
 export type PeerRenewal =
-  /** `hadLapsed`: the peer has the database, and could not renew. */
+  /** `hadExpired`: the peer has the database, and could not renew. */
   { readonly heartbeat: Heartbeat; readonly word: PeerWord } | { readonly heartbeat: null; readonly word: PeerWord };
 
 /** Other nodes, as far as they are linked: they renew the lease of a node that cannot reach the database. */

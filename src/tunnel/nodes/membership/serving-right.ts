@@ -67,7 +67,7 @@ export class ServingRight {
     return this.#ports.monotonicMs() < this.#leaseEndsMs;
   }
 
-  /** The lease lapsed, and names and sessions of this node have not been compared with the store since. */
+  /** The lease expired, and names and sessions of this node have not been compared with the store since. */
   get isRecovering(): boolean {
     return this.#isRecovering;
   }
@@ -79,12 +79,15 @@ export class ServingRight {
 
   /**
    * A renewal that was sent at `sentAtMs` succeeded. False: the lease had ended, by the database's clock or by this
-   * node's clock. The database may have noted the lapse in an earlier renewal whose answer was lost. `hasUnknownNodes`:
+   * node's clock. The database may have noted the expiry in an earlier renewal whose answer was lost. `hasUnknownNodes`:
    * there are nodes that this node did not count on, and that may have had the database.
    */
-  renewed(sentAtMs: number, { hadLapsed, hasUnknownNodes }: { hadLapsed: boolean; hasUnknownNodes: boolean }): boolean {
-    const isLapse = hadLapsed || sentAtMs >= this.#leaseEndsMs;
-    if (isLapse) {
+  renewed(
+    sentAtMs: number,
+    { hadExpired, hasUnknownNodes }: { hadExpired: boolean; hasUnknownNodes: boolean },
+  ): boolean {
+    const hasExpired = hadExpired || sentAtMs >= this.#leaseEndsMs;
+    if (hasExpired) {
       this.#isDoubtful = hasUnknownNodes || !this.may();
       this.#isRecovering = true;
     }
@@ -93,7 +96,7 @@ export class ServingRight {
     this.#failedAtMs = Number.NEGATIVE_INFINITY;
     if (this.#isDoubtful) this.#heldUntilMs = Number.NEGATIVE_INFINITY;
     else this.#hold();
-    return !isLapse;
+    return !hasExpired;
   }
 
   /** Everything that this node owned was compared with the store. */
