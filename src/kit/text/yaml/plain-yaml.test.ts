@@ -6,7 +6,7 @@ import { readWithLibrary } from './read-yaml.ts';
 
 const PLAIN = [
   ...['a', 'b', 'name', '/', '/x', 'app.example.com', 'x:443', '127.0.0.1:80', '10.0.0.0/8', '90s', '"q"', '""'],
-  ...['"a: b"', '"a, b"', '"a # b"', '0', '1', '-5', 'true', 'false'],
+  ...['"a: b"', '"a, b"', '"a # b"', '0', '1', '-5', 'true', 'false', './data', 'x-*', '127.0.0.1:1-99'],
 ];
 const VALUES = [...PLAIN, 'two words', '{}', '[]', '{a: b}', '{a: 1, "b": x:1}', '[a, "b", 1]', '{ a: b }', '[ ]'];
 /** Texts that mean something else, or are not valid. */
@@ -26,6 +26,7 @@ const ODD = [
     '[a b]',
   ],
   ...['007', '1.5', '1e5', '0x1f', '0o7', 'False', 'null', 'Null', '~', '.inf', 'yes', 'nan', '1_000', '12:30:45', 'ü'],
+  ...['./', '.5', '../x', '*', '-*', 'a**', '1:2-3'],
   ...[
     '|',
     '>',

@@ -36,10 +36,10 @@ export function plainValue(node: YamlNode): JsonValue {
 }
 
 /** Texts that no version of YAML reads as anything else, at any place. */
-const WORDS = /^[A-Za-z/_][A-Za-z0-9/._@+-]*(?::[A-Za-z0-9/._-]+)*(?: [A-Za-z0-9/._@+-]+)*$/;
-const WORD = /^[A-Za-z/_][A-Za-z0-9/._@+-]*(?::[A-Za-z0-9/._-]+)*$/;
-/** Addresses, networks and times start with a digit and are texts too. */
-const NOT_A_NUMBER = /^(?:\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5}|\/\d{1,2})?|\d{1,9}[smhd])$/;
+const WORDS = /^(?:\.\/|[A-Za-z/_])[A-Za-z0-9/._@+*-]*(?::[A-Za-z0-9/._-]+)*(?: [A-Za-z0-9/._@+-]+)*$/;
+const WORD = /^(?:\.\/|[A-Za-z/_])[A-Za-z0-9/._@+*-]*(?::[A-Za-z0-9/._-]+)*$/;
+/** Addresses with ports, networks and times start with a digit and are texts too. */
+const NOT_A_NUMBER = /^(?:\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5}(?:-\d{1,5})?|\/\d{1,2})?|\d{1,9}[smhd])$/;
 const OTHER_TYPE = /^(?:true|false|null)$/i;
 const INTEGER = /^(?:0|-?[1-9]\d{0,14})$/;
 const QUOTED = /^"[\x20\x21\x23-\x5b\x5d-\x7e]*"$/;
