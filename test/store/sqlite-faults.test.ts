@@ -1,3 +1,4 @@
+// Own process: it breaks and ends threads of the store, which other tests share.
 import assert from 'node:assert/strict';
 import { closeSync, existsSync, openSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

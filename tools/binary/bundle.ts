@@ -15,7 +15,7 @@ const SHARED = [
   '--log-level=warning',
 ];
 
-const STORE_THREAD = 'store/sqlite/worker';
+export const STORE_THREAD = 'store/sqlite/worker';
 /** Programs that threads run, as `startProgramWorker` names them. */
 export const WORKERS = [STORE_THREAD, 'app/main/workers/thread/edge-worker', 'proxy/lists/thread/list-builder'];
 

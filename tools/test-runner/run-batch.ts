@@ -37,7 +37,7 @@ export async function runBatch(
 ): Promise<void> {
   findFilesDirectly();
   const launcher = process.env['POSTERN_TEST_PROGRAM'];
-  if (launcher !== undefined) startThreadsFromBundle(ROOT, launcher);
+  if (launcher !== undefined) startThreadsFromBundle(ROOT, launcher, sharesStoreThreads(files));
   // A package that imports "process" as a namespace opens standard input, and no file can close it: it is open for all.
   process.stdin.pause();
   let hasLeft = false;
@@ -58,6 +58,11 @@ export async function runBatch(
   }
   // Open handles, as of a file that ran into its limit, would keep the process until the time limit of the whole run.
   setTimeout(() => process.exit(1), hasLeft ? EXIT_GRACE_MS : closeGraceMs).unref();
+}
+
+/** A long run measures, and a file with its own process may end threads in the middle of their work. */
+function sharesStoreThreads(files: readonly BatchFile[]): boolean {
+  return process.env['POSTERN_TEST_LONG'] === undefined && files.every(({ sharesProcess }) => sharesProcess);
 }
 
 /**

@@ -96,14 +96,14 @@ suite('planBatches', () => {
 });
 
 suite('runFiles', () => {
-  test("starts a server's threads from the bundle", async (t) => {
+  test("starts a server's threads from the bundle, and one for all stores of files that share a process", async (t) => {
     const program = await tempDir(t);
     const folder = join(program, 'dist', 'store', 'sqlite');
     mkdirSync(folder, { recursive: true });
-    writeFileSync(
-      join(folder, 'worker.js'),
-      `require('node:worker_threads').parentPort.postMessage('from the bundle');`,
-    );
+    const answer = (from: string) =>
+      `const { parentPort } = require('node:worker_threads'); parentPort.postMessage('${from}');`;
+    writeFileSync(join(folder, 'worker.js'), answer('a thread of its own'));
+    writeFileSync(join(program, 'store-thread.cjs'), answer('the shared thread'));
     const before = process.env['POSTERN_TEST_PROGRAM'];
     process.env['POSTERN_TEST_PROGRAM'] = join(program, 'bin', 'postern.mjs');
     t.after(() => {
@@ -111,15 +111,18 @@ suite('runFiles', () => {
       else process.env['POSTERN_TEST_PROGRAM'] = before;
     });
     const source = new URL('../../src/store/sqlite/worker.ts', import.meta.url).href;
-    const outcome = await run(t, {
-      one: `${HEAD} import { Worker } from 'node:worker_threads';
+    const hears = (expected: string) => `${HEAD} import { Worker } from 'node:worker_threads';
         test('hears the thread', async () => {
           const worker = new Worker(new URL('${source}'), { workerData: { path: ':memory:', access: 'write' } });
           const said = await new Promise((resolve) => worker.once('message', resolve).once('exit', resolve));
-          if (said !== 'from the bundle') throw new Error(String(said));
-        });`,
+          await worker.terminate();
+          if (said !== '${expected}') throw new Error(String(said));
+        });`;
+    const outcome = await run(t, {
+      one: hears('the shared thread'),
+      two: `// Own process: for this test.\n${hears('a thread of its own')}`,
     });
-    assert.deepEqual([outcome.passed, outcome.failures], [1, []], outcome.output);
+    assert.deepEqual([outcome.passed, outcome.failures], [2, []], outcome.output);
   });
 
   test('counts tests, subtests and skipped tests, but no files', async (t) => {
