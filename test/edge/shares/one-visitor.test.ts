@@ -32,7 +32,7 @@ const FILES_OF_AGENT = isLong ? descriptorLimit() : 8 * PER_CONNECTION + 64;
 const ASKED = isLong ? 20 : 8;
 const OTHER = '127.0.0.2';
 
-const FILES = isLong ? 1_200 : 400;
+const FILES = isLong ? 1_200 : 300;
 const authority = await UpstreamAuthority.trusted({ after });
 
 interface Site {
