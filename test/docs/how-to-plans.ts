@@ -94,6 +94,7 @@ export const howToPlans: Readonly<Record<string, Plan>> = {
     blocks: [{ run: /the file is valid/ }, { custom: startWithSites }, { custom: changeSites }],
   },
   'docs/how-to/undo-a-change.md': {
+    alsoRunBy: 'test/cli/changes.test.ts',
     blocks: [
       { run: /updated ip_policy (home|office)/ },
       { run: /description: "office" -> "home"/ },
@@ -102,6 +103,7 @@ export const howToPlans: Readonly<Record<string, Plan>> = {
     ],
   },
   'docs/how-to/use-a-circuit-breaker.md': {
+    alsoRunBy: 'test/cli/every-operation.test.ts',
     setup: ownEdge('breaker.localhost'),
     blocks: [{ run: /volume_threshold +20/ }, { run: /closed/ }, { run: /state +closed/ }],
   },
@@ -185,7 +187,10 @@ export const howToPlans: Readonly<Record<string, Plan>> = {
     ],
   },
   'docs/how-to/change-which-headers-pass.md': { alsoRunBy: 'test/edge/headers', blocks: [{ run: /x-forwarded-\*/ }] },
-  'docs/how-to/trust-the-internal-ca.md': { blocks: [{ run: quiet }, { run: /Firefox/ }] },
+  'docs/how-to/trust-the-internal-ca.md': {
+    alsoRunBy: 'test/cli/ca.test.ts',
+    blocks: [{ run: quiet }, { run: /Firefox/ }],
+  },
   'docs/how-to/get-public-certificates.md': {
     alsoRunBy: 'test/acme',
     blocks: [
@@ -263,6 +268,7 @@ export const howToPlans: Readonly<Record<string, Plan>> = {
     ],
   },
   'docs/how-to/protect-a-site-with-a-password.md': {
+    alsoRunBy: 'test/cli/edge.test.ts',
     setup: ownEdge('staging.example.com'),
     blocks: [
       { run: /\+ passwords? of staging/ },
@@ -274,6 +280,7 @@ export const howToPlans: Readonly<Record<string, Plan>> = {
     ],
   },
   'docs/how-to/invite-people.md': {
+    alsoRunBy: 'test/cli/users.test.ts',
     blocks: [
       { run: /^https:\/\/id\.localhost:7443\/invitation\?invite=postern_ui_/m },
       { run: /ana@example\.com .*ops/ },
@@ -283,6 +290,7 @@ export const howToPlans: Readonly<Record<string, Plan>> = {
     ],
   },
   'docs/how-to/let-another-application-log-people-in.md': {
+    alsoRunBy: 'test/cli/every-operation.test.ts',
     blocks: [
       { run: /client_secret: postern_oc_/ },
       { run: /client_secret: null/ },
@@ -330,6 +338,7 @@ export const howToPlans: Readonly<Record<string, Plan>> = {
     ],
   },
   'docs/how-to/set-up-an-app-behind-postern.md': {
+    alsoRunBy: 'test/cli/edge.test.ts',
     setup: ownEdge('sync.example.com'),
     blocks: [
       { run: /\+ Host header localhost/ },
