@@ -8,6 +8,9 @@ import { isLong } from '../share-of-cases.ts';
 import type { WebSocketUpstream } from './web-socket-upstream.ts';
 import { nextWsMessage, openWs } from './ws-client.ts';
 
+/** More than one window of the client, and more than one record of TLS. */
+const SIZES_KIB = isLong ? [1024, 8192] : [256, 1024];
+
 export interface WsSuiteOptions {
   readonly name: string;
   readonly edge: EdgeClients;
@@ -36,11 +39,11 @@ export function wsSuite({ name, edge, host, upstream }: WsSuiteOptions): void {
         await once(client, 'close');
       });
 
-      test(`messages of 1 MiB and of ${isLong ? 8 : 2} MiB, ${perMessageDeflate ? '' : 'not '}compressed`, async () => {
+      test(`messages of ${SIZES_KIB.join(' KiB and of ')} KiB, ${perMessageDeflate ? '' : 'not '}compressed`, async () => {
         const client = await open([], { perMessageDeflate });
         assert.equal(client.extensions, perMessageDeflate ? 'permessage-deflate' : '');
-        const large = randomBytes((isLong ? 8 : 2) << 20);
-        for (const bytes of [randomBytes(1 << 20), Buffer.alloc(1 << 20, 'repeat'), large]) {
+        const [small, large] = SIZES_KIB.map((size) => size * 1024) as [number, number];
+        for (const bytes of [randomBytes(small), Buffer.alloc(small, 'repeat'), randomBytes(large)]) {
           client.send(bytes);
           assert.ok(bytes.equals((await nextWsMessage(client)).data));
         }
