@@ -9,41 +9,62 @@ import { join } from 'node:path';
 import { after, suite, test } from 'node:test';
 import { fetchWith } from '../../src/app/cli/api/api-fetch.ts';
 import { localSessions } from '../../src/app/cli/api/local-session.ts';
+import { Restarts } from '../../src/app/main/handover/restarts.ts';
 import { LocalCallers } from '../../src/control/api/authentication.ts';
 import type { Cleanup } from '../support/cleanup.ts';
 import { freshDatabase, startPostgres } from '../support/postgres.ts';
 import { LAUNCHER, startPostern } from '../support/server-process.ts';
+import { isLong } from '../support/share-of-cases.ts';
 import { tempDir } from '../support/temp-dir.ts';
-import { runCommand } from './run-command.ts';
+import { TestWorld } from '../support/test-world.ts';
+import { type CommandResult, runCommand } from './run-command.ts';
 
 const NOBODY = 65_534;
+const COMMON = { POSTERN_ROLES: 'api', POSTERN_NODE_NAME: 'attic' };
 const isRoot = process.geteuid?.() === 0;
 const NOT_ROOT = isRoot ? false : 'only root can run a command as another user';
 
-async function startServer(t: Cleanup, env: Readonly<Record<string, string>> = {}, dataDir?: string) {
-  const data = dataDir ?? join(await tempDir(t), 'data');
+interface Started {
+  readonly data: string;
+  readonly url: string;
+  readonly control: string;
+  output(): string;
+  run(args: readonly string[], more?: Readonly<Record<string, string>>, columns?: number): Promise<CommandResult>;
+}
+
+type Env = Readonly<Record<string, string>>;
+
+async function startProcess(t: Cleanup, env: Env = {}, data: string): Promise<Pick<Started, 'url' | 'output'>> {
   const server = startPostern(t, {
     args: ['server'],
-    env: {
-      ...{
-        POSTERN_DATA_DIR: data,
-        POSTERN_API_LISTEN: '127.0.0.1:0',
-        POSTERN_ROLES: 'api',
-        POSTERN_NODE_NAME: 'attic',
-      },
-      ...env,
-    },
+    env: { POSTERN_DATA_DIR: data, POSTERN_API_LISTEN: '127.0.0.1:0', ...COMMON, ...env },
   });
   const { base_url: url } = await server.ready();
+  return { url, output: () => server.stdout() + server.stderr() };
+}
+
+/** As the process of a server does. Only one of this file is a process in `npm test`. */
+async function startHere(t: Cleanup, env: Env = {}, data: string): Promise<Pick<Started, 'url' | 'output'>> {
+  const opened: { restarts?: Restarts } = {};
+  // First: nobody gets a token of a server that is being closed.
+  t.after(async () => opened.restarts?.close());
+  const world = await TestWorld.open(t, { dataDir: data, env: { ...COMMON, ...env } });
+  opened.restarts = await Restarts.open(world.server, { args: [], env: {}, dataDir: data, isApiTls: false });
+  return { url: world.baseUrl, output: () => world.logLines.join('\n') };
+}
+
+async function startServer(t: Cleanup, env: Env = {}, dataDir?: string, start = isLong ? startProcess : startHere) {
+  const data = dataDir ?? join(await tempDir(t), 'data');
+  const { url, output } = await start(t, env, data);
   // The control socket is opened a moment after the ready line.
   const control = join(data, 'control');
   const isOpen = async () => (await readdir(control).catch(() => [])).some((name) => name.endsWith('.sock'));
-  const isRefused = () => server.stdout().includes('cannot reach this server');
+  const isRefused = () => output().includes('cannot reach this server');
   while (!(await isOpen()) && !isRefused()) await new Promise((resolve) => setTimeout(resolve, 10));
   await rm(join(data, 'first-api-key'), { force: true });
-  const run = (args: readonly string[], more: Readonly<Record<string, string>> = {}, columns?: number) =>
+  const run: Started['run'] = (args, more = {}, columns) =>
     runCommand(args, { env: { POSTERN_DATA_DIR: data, ...more }, ...(columns !== undefined && { columns }) });
-  return { data, url, control, server, run };
+  return { data, url, control, output, run } satisfies Started;
 }
 
 const tokenOf = async (data: string): Promise<string> => {
@@ -51,11 +72,11 @@ const tokenOf = async (data: string): Promise<string> => {
   return sessions[0]?.apiKey.key ?? assert.fail('no token');
 };
 
-const shared = await startServer({ after });
+const shared = await startServer({ after }, {}, undefined, startProcess);
 
 suite('a command on the machine of the server', () => {
   test('needs no key and no address, and is named in the history', async () => {
-    const { run, url, server } = shared;
+    const { run, url, output } = shared;
     for (const command of ['status', 'requests', 'doctor', 'api api-keys list', 'users list', 'search x']) {
       const { code, stderr } = await run(command.split(' '));
       assert.ok([0, 1].includes(code), `${command}: ${stderr}`);
@@ -75,7 +96,7 @@ suite('a command on the machine of the server', () => {
     const [last] = JSON.parse(changes.stdout).changes;
     assert.deepEqual([last.author.kind, last.author.id, last.author.name], ['local', 'local:attic', 'local:attic']);
     assert.match((await run(['changes'])).stdout, /local:attic/);
-    assert.doesNotMatch(server.stdout() + server.stderr(), /postern_lo_/);
+    assert.doesNotMatch(output(), /postern_lo_/);
     assert.equal(await fetch(`${url}/ip_policies`).then(({ status }) => status), 401);
   });
 
@@ -222,8 +243,8 @@ suite('a command on the machine of the server', () => {
       const data = join(await tempDir(t), 'data');
       await mkdir(join(data, 'control'), { recursive: true, mode: 0o700 });
       await spoil(join(data, 'control'));
-      const { server, run } = await startServer(t, {}, data);
-      assert.match(server.stdout(), /commands on this machine cannot reach this server without an API key/);
+      const { output, run } = await startServer(t, {}, data);
+      assert.match(output(), /commands on this machine cannot reach this server without an API key/);
       assert.equal((await run(['changes'])).code, 2);
       assert.deepEqual(
         (await readdir(join(data, 'control'))).filter((name) => name.endsWith('.sock')),
