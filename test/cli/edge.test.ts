@@ -125,6 +125,15 @@ suite('postern edge', () => {
     assert.equal(yaml.url, 'https://out.example.com/');
   });
 
+  test('a site that shares its address with others is found by its own name only', async () => {
+    for (const host of ['gate.example.com', 'pond.example.com']) await postern(['edge', host, '--to', '3999']);
+    const found = await world.api('GET', '/edges/https?q=gate');
+    assert.deepEqual(
+      found.body.https_edges.map(({ hostports }: { hostports: readonly string[] }) => hostports),
+      [['gate.example.com:443']],
+    );
+  });
+
   test('says why it does not do something, and does nothing', async () => {
     const edge = await world.api('POST', '/edges/https', { hostports: ['other.example.com:443'] });
     const routes = `/edges/https/${edge.body.id}/routes`;

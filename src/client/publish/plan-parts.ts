@@ -145,8 +145,9 @@ export function createBackend(target: Exclude<WantedTarget, { kind: 'backend' }>
   const description = place.slice(0, 255);
   switch (target.kind) {
     case 'address': {
+      // No description: other sites will share it, and are not found by the name of this one.
       const { address, hasTls } = target;
-      const body = { address, description, ...(hasTls && { tls: { enabled: true } }) };
+      const body = { address, ...(hasTls && { tls: { enabled: true } }) };
       return { method: 'POST', path: '/backends/static', body };
     }
     case 'agents':
