@@ -56,7 +56,7 @@ suite('postern changes', () => {
       message: 'a message that has no room beside the host',
     });
     const { stdout } = await postern(['changes', '--limit', '1'], { columns: 80 });
-    assert.match(stdout, / {2}created https_edge narrow\.example\.co/);
+    assert.match(stdout, / {2}created edge narrow\.example\.com/);
     assert.doesNotMatch(stdout, /no room/);
     assert.match(stdout, / \d{4}-\d\d-\d\d \d\d:\d\d {2}/);
     const utc = await postern(['changes', '--limit', '1', '--utc'], { columns: 120 });

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, mkdir, readdir, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { chmod, chown, mkdir, readdir, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { createServer as createSocketServer } from 'node:net';
 import { join } from 'node:path';
@@ -157,6 +157,24 @@ suite('a command on the machine of the server', () => {
       (await runCommand(['open'], { env: { POSTERN_DATA_DIR: data } })).stdout,
       'http://127.0.0.1:7080/console\n',
     );
+  });
+
+  test('finds the server by the settings that "postern up" wrote here, and not by those of another user', async (t) => {
+    const cwd = await tempDir(t);
+    const settings = join(cwd, 'postern-server.yaml');
+    await writeFile(settings, `data_dir: ${shared.data}\n`);
+    const status = async (): Promise<string> => {
+      const { PATH = '' } = process.env;
+      const child = execFile(process.execPath, [LAUNCHER, 'status'], { cwd, env: { PATH } }, () => {});
+      let text = '';
+      for (const stream of [child.stdout, child.stderr]) stream?.on('data', (part: string) => (text += part));
+      await once(child, 'close');
+      return text;
+    };
+    assert.match(await status(), new RegExp(`ready.*${shared.url}`));
+    if (!isRoot) return;
+    await chown(settings, NOBODY, NOBODY);
+    assert.match(await status(), /no server was started with the data directory postern-data/);
   });
 
   test('says what it waits for while the API is slow', async (t) => {

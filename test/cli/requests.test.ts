@@ -19,6 +19,7 @@ function plainLines(text: string): readonly string[] {
   return stripVTControlCharacters(text).trimEnd().split('\n');
 }
 
+const long = recorded({ path: '/a/path/of/some-length' });
 const fine = recorded({ path: '/fine' });
 const refused = recorded({
   path: '/refused\u001b[31m',
@@ -33,6 +34,7 @@ const refused = recorded({
   target: null,
   admittedMs: null,
 });
+history.record(long);
 history.record(fine);
 history.record(refused);
 
@@ -77,6 +79,11 @@ suite('postern requests', () => {
       assert.match(
         lines.find((line) => line.includes('/fine')) ?? '',
         /^\d\d:\d\d:\d\d {2}200 {3}GET shop\.example\.com\/fine( |$)/,
+      );
+      // Its path goes on where others have a reason.
+      assert.ok(
+        lines.some((line) => line.includes('/a/path/of/some-length')),
+        stdout,
       );
       assert.match(lines.find((line) => line.includes('  403  ')) ?? '', / {2}access:denied( |$)/);
       assert.equal(stdout.includes(fine.id), columns >= 120);
@@ -139,7 +146,7 @@ suite('postern requests', () => {
       ['/later', '/last'],
     );
     const since = await postern('requests', 'tail', '--since', '1h', '--count', '1', '-o', 'json');
-    assert.equal(JSON.parse(since.stdout).id, fine.id);
+    assert.equal(JSON.parse(since.stdout).id, long.id);
   });
 
   test('wrong usage is explained', async () => {

@@ -128,7 +128,11 @@ function takeSubcommand({ name, subcommands }: CommandSyntax, args: readonly str
   const names = subcommands.map((each) => each.name);
   if (word === '') throw usage(`postern ${name} needs a subcommand: ${names.join(', ')}. See postern ${name} --help`);
   const shown = JSON.stringify(word.slice(0, 40));
-  const near = didYouMean(word, names) || ` There are: ${names.join(', ')}.`;
+  const hostFlag = standard?.flags?.some((flag) => flag.name === 'host') === true;
+  const near =
+    hostFlag && word.includes('.')
+      ? ` For one host: postern ${name} --host HOST.`
+      : didYouMean(word, names) || ` There are: ${names.join(', ')}.`;
   throw usage(`unknown subcommand ${shown}.${near} See postern ${name} --help`);
 }
 

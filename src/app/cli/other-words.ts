@@ -96,5 +96,8 @@ export function otherWord(name: string): string | null {
 export function otherFlag(command: string, flag: string): string | undefined {
   const rows = Object.hasOwn(FLAGS, command) ? FLAGS[command] : undefined;
   const ours = rows !== undefined && Object.hasOwn(rows, flag) ? rows[flag] : undefined;
-  return ours === undefined ? undefined : `unknown flag --${flag}: ${ours}`;
+  if (ours !== undefined) return `unknown flag --${flag}: ${ours}`;
+  return flag === 'yes'
+    ? `unknown flag --yes: postern ${command} asks nothing that it answers, so leave it out`
+    : undefined;
 }

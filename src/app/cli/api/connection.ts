@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { messageOf } from '../../../kit/error-text.ts';
@@ -16,6 +16,8 @@ import type { TextSource } from './text-source.ts';
 export const DEFAULT_URL = 'http://127.0.0.1:7080';
 export const DEFAULT_DATA_DIR = 'postern-data';
 export const KEY_FILE = 'first-api-key';
+/** What `postern up` writes for a server without a service. */
+export const SETTINGS_HERE = 'postern-server.yaml';
 
 type GivenFlags = Pick<ParsedFlags, 'flags'>;
 
@@ -47,12 +49,33 @@ function givenUrl(flags: GivenFlags['flags'], context: CommandContext): GivenVar
 /** Where a server on this machine has its data, unless its flags say otherwise: here, or as the installed service. */
 export async function dataDirectory(context: CommandContext): Promise<string> {
   const given = context.env['POSTERN_DATA_DIR'];
-  return given || ((await serviceOf(context))?.dataDir ?? DEFAULT_DATA_DIR);
+  return given || (await dataDirHere()) || ((await serviceOf(context))?.dataDir ?? DEFAULT_DATA_DIR);
 }
 
 /** A server that has its data in this directory comes first. */
 async function serviceOf(context: CommandContext): Promise<LocalService | null> {
-  return context.env['POSTERN_DATA_DIR'] || existsSync(DEFAULT_DATA_DIR) ? null : localService(context);
+  if (context.env['POSTERN_DATA_DIR'] || existsSync(DEFAULT_DATA_DIR)) return null;
+  return (await dataDirHere()) === null ? localService(context) : null;
+}
+
+/** Whether this directory has settings that `postern up` wrote for this user. Those of others could lead commands, and the keys in their variables, to a server of theirs. */
+export async function hasOwnSettingsHere(): Promise<boolean> {
+  const owner = await stat(SETTINGS_HERE).then(
+    ({ uid }) => uid,
+    () => null,
+  );
+  return owner !== null && owner === process.geteuid?.();
+}
+
+/** Where they say that the data is; null: there are none, or "postern up" says what is wrong with them. */
+async function dataDirHere(): Promise<string | null> {
+  if (!(await hasOwnSettingsHere())) return null;
+  const { loadConfig } = await import('../../settings/load.ts');
+  try {
+    return loadConfig({ flags: new Map([['config', SETTINGS_HERE]]), env: {} }).config.data_dir;
+  } catch {
+    return null;
+  }
 }
 
 /** One command asks several times. Contexts that are made from each other share their environment. */

@@ -16,7 +16,7 @@ export const API_SYNTAX: CommandSyntax = {
     'Calls the management API. Run postern api RESOURCE --help for the verbs of a resource, postern api RESOURCE VERB --help for the flags.',
   flags: COMMON_FLAGS,
   notes: [
-    'Root and the user of a server need no API key on its machine: the CLI finds the server in POSTERN_DATA_DIR, ./postern-data, or the installed service, whose settings only root can read. Pass long or secret values as @FILE: other users of the machine can read the command line.',
+    'Root and the user of a server need no API key on its machine: the CLI finds the server in POSTERN_DATA_DIR, in your own ./postern-server.yaml, ./postern-data, or the installed service, whose settings only root can read. Pass long or secret values as @FILE: other users of the machine can read the command line.',
   ],
   exitCodes: API_EXIT_CODES,
 };

@@ -86,11 +86,13 @@ function rowOf(change: Change, hasMessage: boolean) {
   const [site] = FIRST_NAMED.flatMap((wanted) => objects.find(({ kind }) => kind === wanted) ?? []);
   const first = site ?? objects[0];
   const others = count > 1 ? ` and ${count - 1} more` : '';
+  const what = first === undefined ? '' : `${first.change} ${namedText(first)}${others}`;
   return {
-    revision,
+    // The name of what was changed must not be cut in a narrow terminal.
+    ...(hasMessage ? { revision } : { rev: revision }),
     when: at,
     who: authorText(author),
-    what: first === undefined ? '' : `${first.change} ${namedText(first)}${others}`,
+    what: hasMessage ? what : what.replace(/\bhttps_edge/, 'edge').replace('user_', ''),
     ...(hasMessage && { message: printable(confirmBy ? `(pending) ${message}` : message) }),
   };
 }

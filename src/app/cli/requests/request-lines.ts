@@ -86,11 +86,18 @@ export function requestTable(requests: readonly ReadRequest[], columns: number, 
     ...[took, id].filter((each) => fits(each, WIDE_TARGET)),
   ];
   const shown = [...first, { ...url, width: Math.min(url.width, left) }, ...more];
-  const line = (texts: readonly string[]): string =>
-    shown
-      .map(({ width }, at) => cut(texts[at] ?? '', width).padEnd(width))
-      .join('  ')
-      .trimEnd();
+  const line = (texts: readonly string[]): string => {
+    let text = '';
+    let start = 0;
+    for (const [at, { width }] of shown.entries()) {
+      const cell = texts[at] ?? '';
+      // Most requests have no reason: their path goes on into that column.
+      const room = texts[at + 1] === '' ? width + 2 + (shown[at + 1]?.width ?? 0) : width;
+      if (cell !== '') text = text.padEnd(start) + cut(cell, room);
+      start += width + 2;
+    }
+    return text;
+  };
   return [
     line(shown.map(({ head }) => head)),
     ...requests.map((_, row) => line(shown.map(({ cells }) => cells[row] ?? ''))),

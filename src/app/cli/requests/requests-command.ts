@@ -65,7 +65,9 @@ export async function showRequest(
   if (id === undefined || others.length > 0)
     throw usage('postern requests show takes the id of one request: the value of its Postern-Request-Id header');
   if (!id.startsWith('rq_'))
-    throw usage(`${printable(id)} is not the id of a request: ids start with rq_, and "postern requests" lists them`);
+    throw usage(
+      `${printable(id)} is not the id of a request: ids start with rq_, and "postern requests -o json" lists them`,
+    );
   const isJson = isJsonOutput(flags);
   const { text } = await transport.send({ method: 'GET', path: `/requests/${encodeURIComponent(id)}` });
   if (isJson) printJson(text, context);

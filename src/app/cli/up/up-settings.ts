@@ -9,6 +9,7 @@ import { withSettings } from '../../settings/edit-file.ts';
 import { CONFIG_VARIABLE } from '../../settings/environment.ts';
 import { type LoadedConfig, loadConfig } from '../../settings/load.ts';
 import { flagOf, settingNames, settingOf, variableOf } from '../../settings/schema.ts';
+import { SETTINGS_HERE } from '../api/connection.ts';
 import type { CommandContext } from '../command.ts';
 import { listenProblem } from '../doctor/dial.ts';
 import { printable } from '../output/cell-text.ts';
@@ -143,7 +144,6 @@ export async function writeSettings(
 }
 
 const FILE_OF_SERVICE = '/etc/postern/server.yaml';
-const FILE_HERE = 'postern-server.yaml';
 
 /** Where the settings of the server are, or will be. */
 export interface SettingsPlace {
@@ -174,7 +174,7 @@ export function findSettings(
   const given = flags.get('config');
   if (!ports.isRoot() || !ports.hasSystemd()) {
     const named = given ?? context.env[CONFIG_VARIABLE];
-    const file = named ?? FILE_HERE;
+    const file = named ?? SETTINGS_HERE;
     const text = ports.read(file);
     return {
       service: null,

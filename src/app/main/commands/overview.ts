@@ -16,7 +16,7 @@ interface NamedCommand {
 const EXIT_USAGE = 2;
 
 const EXAMPLES = `Examples:
-  postern up app.localhost --to 3000   publish port 3000 on this machine, to try it
+  postern up app.localhost --to 3000   publish port 3000 here, to try it
   sudo postern up app.example.com --to 3000 --email you@example.com
                                        publish it on a server with a domain
   postern http 3000                    publish it through an agent
