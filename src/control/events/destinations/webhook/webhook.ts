@@ -69,7 +69,9 @@ function createWebhookSender(ports: DestinationPorts): DestinationSender<Webhook
         return outcomeOf(response.status, response.headers.get('retry-after'), ports.clock.nowMs());
       } catch (error) {
         if (!(error instanceof FetchProblem)) throw error;
-        return { verdict: 'wait', status: null, error: error.explanation };
+        const advice =
+          error.reason === 'address_refused' ? ': allow its range with the setting events_allow_cidrs' : '';
+        return { verdict: 'wait', status: null, error: `${error.explanation}${advice}` };
       }
     },
     close: async () => {
