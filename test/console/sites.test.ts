@@ -118,7 +118,7 @@ test('on its page, a site gets another target, other people and another host, ea
   await page.getByLabel('Addresses and ranges').fill('203.0.113.7');
   await photograph('site-entry');
   assert.deepEqual(await admin.axeFindings(), []);
-  await save('Everybody may enter from 203.0.113.7/32, and from nowhere else.');
+  await save('Everybody may enter from 203.0.113.7, and from nowhere else.');
   assert.equal((await world.edge.ask('dead.localhost')).status, 403);
   // What is there is in the form again, and replaced as a whole.
   await site.getByRole('button', { name: 'Change who may enter' }).click();
@@ -270,24 +270,27 @@ test('lists and maps say what is wrong with an entry while it is typed', { skip 
   }
   await dialog.locator('.problem', { hasText: 'Another row has this name.' }).waitFor();
   await page.keyboard.press('Escape');
-  await admin.go('/keys');
-  await page.getByRole('button', { name: 'Create an API key' }).click();
+  const edge = await api('POST', '/edges/https', { hostports: ['typed.localhost:443'] });
+  const route = await api('POST', `/edges/https/${edge.id}/routes`, { match: '/', match_type: 'path_prefix' });
+  await admin.go(`/edges/${edge.id}/routes/${route.id}`);
+  await page.getByLabel('Add a module').selectOption({ label: 'Maintenance' });
   dialog = page.getByRole('dialog');
-  const add = dialog.getByRole('button', { name: 'Add to Scopes' });
+  const add = dialog.getByRole('button', { name: 'Add to Allow cidrs' });
   await add.click();
-  await dialog.getByLabel('Scopes 1', { exact: true }).fill('edges:read');
+  await dialog.getByLabel('Allow cidrs 1', { exact: true }).fill('203.0.113.7/32');
   assert.equal(await dialog.locator('fieldset .problem', { hasText: /./ }).count(), 0);
   await add.click();
-  await dialog.getByLabel('Scopes 2', { exact: true }).fill('edges:read');
+  await dialog.getByLabel('Allow cidrs 2', { exact: true }).fill('203.0.113.7/32');
   await dialog.locator('.problem', { hasText: 'It is in the list already.' }).waitFor();
-  await dialog.getByLabel('Scopes 2', { exact: true }).fill('x'.repeat(129));
-  await dialog.locator('.problem', { hasText: 'It has 129 characters, and 128 are allowed.' }).waitFor();
-  assert.equal(await dialog.getByLabel('Scopes 2', { exact: true }).getAttribute('aria-invalid'), 'true');
-  await dialog.getByLabel('Scopes 2', { exact: true }).fill('');
+  await dialog.getByLabel('Allow cidrs 2', { exact: true }).fill('x'.repeat(65));
+  await dialog.locator('.problem', { hasText: 'It has 65 characters, and 64 are allowed.' }).waitFor();
+  assert.equal(await dialog.getByLabel('Allow cidrs 2', { exact: true }).getAttribute('aria-invalid'), 'true');
+  await dialog.getByLabel('Allow cidrs 2', { exact: true }).fill('');
   await page.keyboard.press('Tab');
   await dialog.locator('.problem', { hasText: 'It is empty: fill it in, or remove it.' }).waitFor();
   assert.deepEqual(await admin.axeFindings(), []);
   await page.keyboard.press('Escape');
+  await api('DELETE', `/edges/https/${edge.id}`);
 });
 
 test('links have the names of what they lead to, with one request for each kind', { skip }, async () => {

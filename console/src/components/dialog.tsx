@@ -10,6 +10,9 @@ interface DialogProps {
   readonly children: ComponentChildren;
 }
 
+/** Where somebody starts to type. What an opened dialog focuses by itself is its close button. */
+const FIRST_FIELD = '.dialog-body :is(input, select, textarea):not(:disabled, details:not([open]) *)';
+
 /** A modal dialog of the browser: it keeps the focus, closes with Escape, and gives the focus back. */
 export function Dialog({ title, isWide = false, onClose, foot, children }: DialogProps) {
   const element = useRef<HTMLDialogElement>(null);
@@ -18,6 +21,7 @@ export function Dialog({ title, isWide = false, onClose, foot, children }: Dialo
     const opener = document.activeElement;
     const dialog = element.current;
     dialog?.showModal();
+    dialog?.querySelector<HTMLElement>(FIRST_FIELD)?.focus();
     return () => {
       dialog?.close();
       if (opener instanceof HTMLElement && opener.isConnected) opener.focus();

@@ -51,7 +51,7 @@ export function shownOnceIn(type: ResourceType, document: Document): ShownOnce |
   }
   const webhook = (document['target'] as { webhook?: { secret?: unknown } } | undefined)?.webhook;
   const secret = webhook?.secret;
-  return typeof secret === 'string' && secret.startsWith('whsec_') ? storeIt(secret) : null;
+  return typeof secret === 'string' && secret.startsWith('whsec_') ? signingSecret(secret) : null;
 }
 
 /** The link of an invitation, from the answer that has it. */
@@ -81,5 +81,19 @@ function storeIt(secret: string): ShownOnce {
   return {
     secret,
     explanation: <p>Store it now. The server keeps only a hash of it, so it is not shown again.</p>,
+  };
+}
+
+function signingSecret(secret: string): ShownOnce {
+  return {
+    title: 'Signing secret: shown only now',
+    secret,
+    explanation: (
+      <p>
+        The server signs every event with this secret. Give it to the receiver, if the receiver checks signatures
+        (Standard Webhooks). It is not shown again.
+      </p>
+    ),
+    done: 'Done',
   };
 }

@@ -35,5 +35,28 @@ export function documentName(document: Document): string {
       .join(', ');
     if (text !== '') return text;
   }
+  const types = eventTypes(document);
+  if (types !== '') return types;
+  const target = targetText(document);
+  if (target !== '') return target;
   return textAt(document, 'id') || textAt(document, 'revision') || 'unnamed';
+}
+
+/** Where an event destination sends events: `webhook: https://hooks.example.com/`; empty for other documents. */
+export function targetText(document: Document): string {
+  const target = document['target'];
+  if (typeof target !== 'object' || target === null) return '';
+  for (const [kind, config] of Object.entries(target as Record<string, Document | null>)) {
+    const place = config === null ? '' : textAt(config, 'url') || textAt(config, 'name');
+    if (place !== '') return `${kind}: ${place}`;
+  }
+  return '';
+}
+
+/** What an event subscription reports; empty for other documents. */
+export function eventTypes(document: Document): string {
+  const sources = document['sources'];
+  if (!Array.isArray(sources)) return '';
+  const types = (sources as readonly Document[]).map((source) => textAt(source, 'type'));
+  return types.length > 3 ? `${types.slice(0, 3).join(', ')} and ${types.length - 3} more` : types.join(', ');
 }

@@ -6,11 +6,13 @@ import { ElementInput } from './element-input.tsx';
 import type { FieldProps } from './field-props.ts';
 import { looseText, looseValue } from './loose-value.ts';
 import { ReferencePicker } from './reference-picker.tsx';
+import { useNewEntry } from './use-new-entry.ts';
 
 type Entry = readonly [key: string, value: unknown];
 
 /** Names and values, such as labels, headers, claims or weights. A list is written with commas. */
 export function MapField({ name, path, schema, value, onChange }: FieldProps) {
+  const [list, onAdded] = useNewEntry();
   const items = resolveSchema(schema.additionalProperties as object);
   // The rows are kept beside the value: two rows may have the same name while one is typed.
   const [rows, setRows] = useState<readonly Entry[]>(() => Object.entries((value ?? {}) as Record<string, unknown>));
@@ -25,7 +27,7 @@ export function MapField({ name, path, schema, value, onChange }: FieldProps) {
     <fieldset class="stack-small">
       <legend>{label}</legend>
       <p class="hint">{schema.description}</p>
-      <ul class="entries">
+      <ul class="entries" ref={list}>
         {rows.map(([key, each], index) => (
           <li class="entry" key={index}>
             <div class="grow">
@@ -72,7 +74,10 @@ export function MapField({ name, path, schema, value, onChange }: FieldProps) {
           type="button"
           class="small"
           aria-label={`Add to ${label}`}
-          onClick={() => change([...rows, ['', items.type === 'integer' ? 1 : items.type === 'array' ? [] : '']])}
+          onClick={() => {
+            onAdded();
+            change([...rows, ['', items.type === 'integer' ? 1 : items.type === 'array' ? [] : '']]);
+          }}
         >
           Add
         </button>

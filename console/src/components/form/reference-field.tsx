@@ -3,6 +3,12 @@ import { labelOf } from '../../schema/json-schema.ts';
 import { resolveSchema } from '../../schema/openapi-document.ts';
 import type { FieldProps } from './field-props.ts';
 import { ReferencePicker } from './reference-picker.tsx';
+import { useNewEntry } from './use-new-entry.ts';
+
+/** People choose by name: a sentence about ids would say otherwise. */
+function hintOf(description: string | undefined): string {
+  return (description ?? '').replace(/^Ids? of [^.]*\.\s*/, '');
+}
 
 export function ReferenceField({ name, path, schema, isRequired, value, onChange }: FieldProps) {
   return (
@@ -18,19 +24,23 @@ export function ReferenceField({ name, path, schema, isRequired, value, onChange
         isRequired={isRequired}
         onChange={onChange}
       />
-      <span class="hint">{schema.description}</span>
+      <span class="hint">{hintOf(schema.description)}</span>
     </div>
   );
 }
 
-export function ReferenceListField({ name, path, schema, value, onChange }: FieldProps) {
-  const ids: readonly string[] = Array.isArray(value) ? value.map(String) : [];
+export function ReferenceListField({ name, path, schema, isRequired, value, onChange }: FieldProps) {
+  const [list, onAdded] = useNewEntry();
+  const given: readonly string[] = Array.isArray(value) ? value.map(String) : [];
+  // One that is needed has its input at once. The API takes a subscription without destinations, which reports to nobody.
+  const isNeeded = isRequired || path === '/destination_ids';
+  const ids = given.length === 0 && isNeeded ? [''] : given;
   const label = labelOf(name.replace(/_ids$/, ''));
   return (
     <fieldset class="stack-small">
       <legend>{label}</legend>
-      <p class="hint">{schema.description}</p>
-      <ul class="entries">
+      {hintOf(schema.description) !== '' && <p class="hint">{hintOf(schema.description)}</p>}
+      <ul class="entries" ref={list}>
         {ids.map((id, index) => (
           <li class="entry" key={index}>
             <div class="grow stack-small">
@@ -39,6 +49,7 @@ export function ReferenceListField({ name, path, schema, value, onChange }: Fiel
                 label={`${label} ${index + 1}`}
                 kinds={schema['x-reference']?.kinds ?? []}
                 value={id}
+                isRequired
                 onChange={(next) => onChange(ids.map((old, at) => (at === index ? next : old)))}
               />
               <span class="problem" aria-live="polite">
@@ -60,7 +71,15 @@ export function ReferenceListField({ name, path, schema, value, onChange }: Fiel
         {countProblem(ids.length, schema)}
       </span>
       <div>
-        <button type="button" class="small" aria-label={`Add to ${label}`} onClick={() => onChange([...ids, ''])}>
+        <button
+          type="button"
+          class="small"
+          aria-label={`Add to ${label}`}
+          onClick={() => {
+            onAdded();
+            onChange([...ids, '']);
+          }}
+        >
           Add
         </button>
       </div>

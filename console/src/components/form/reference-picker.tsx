@@ -4,8 +4,10 @@ import { isAllowed } from '../../api/scopes.ts';
 import { useLoaded } from '../../api/use-loaded.ts';
 import type { Document } from '../../api/use-pages.ts';
 import { textAt } from '../../format/text.ts';
+import { href } from '../../router/location.ts';
 import { documentName } from '../../schema/document-name.ts';
 import { typeOfKind } from '../../schema/resource-types.ts';
+import { homeOf } from '../../shell/page-homes.ts';
 
 interface ReferencePickerProps {
   readonly id: string;
@@ -60,7 +62,19 @@ export function ReferencePicker({ id, label, kinds, value, isRequired = false, o
           <option key={each.id} value={shownAs(each)} />
         ))}
       </datalist>
+      {newest.data?.length === 0 && value === '' && <NoneYet kinds={kinds} />}
     </>
+  );
+}
+
+/** A list without choices is a dead end: it says where one is made. */
+function NoneYet({ kinds }: { kinds: readonly string[] }) {
+  const type = typeOfKind(kinds[0] ?? '');
+  if (type === undefined || kinds.length > 1) return null;
+  return (
+    <span class="hint">
+      There are no {type.plural} yet. <a href={href(homeOf(type.tag))}>Create one first</a>
+    </span>
   );
 }
 

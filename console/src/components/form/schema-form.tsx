@@ -10,7 +10,9 @@ import { isOneOfKinds, KindField } from './kind-field.tsx';
 import { looseText, looseValue } from './loose-value.ts';
 import { MapField } from './map-field.tsx';
 import { ReferenceField, ReferenceListField } from './reference-field.tsx';
+import { isScopes, ScopesField } from './scopes-field.tsx';
 import { TextField } from './text-field.tsx';
+import { useNewEntry } from './use-new-entry.ts';
 
 export type FormValue = Readonly<Record<string, unknown>>;
 
@@ -90,6 +92,7 @@ function SchemaField(given: FieldProps) {
   if (schema.type === 'string' || schema.type === 'integer' || schema.type === 'number')
     return <TextField {...props} />;
   if (path === '/sources' && schema.type === 'array') return <EventTypesField {...props} />;
+  if (isScopes(given)) return <ScopesField {...props} />;
   if (schema.type === 'array') return <ListField {...props} />;
   if (schema.type === 'object' && typeof schema.additionalProperties === 'object') return <MapField {...props} />;
   if (isOneOfKinds(schema)) {
@@ -173,6 +176,7 @@ function ChoiceField({ name, path, schema, isRequired, value, onChange }: FieldP
 /** One row per element; elements that are objects get a form of their own. */
 function ListField({ name, path, schema, value, onChange }: FieldProps) {
   const items = resolveSchema(schema.items ?? {});
+  const [list, onAdded] = useNewEntry();
   const values: readonly unknown[] = Array.isArray(value) ? value : [];
   const replace = (index: number, next: unknown): void =>
     onChange(values.map((old, at) => (at === index ? next : old)));
@@ -181,7 +185,7 @@ function ListField({ name, path, schema, value, onChange }: FieldProps) {
     <fieldset class="stack-small">
       <legend>{labelOf(name)}</legend>
       <p class="hint">{schema.description}</p>
-      <ul class="entries">
+      <ul class="entries" ref={list}>
         {values.map((each, index) => (
           <li class="entry" key={index}>
             <div class="grow stack-small">
@@ -224,7 +228,10 @@ function ListField({ name, path, schema, value, onChange }: FieldProps) {
           type="button"
           class="small"
           aria-label={`Add to ${labelOf(name)}`}
-          onClick={() => onChange([...values, isObject ? {} : items.type === 'string' ? '' : (emptyOf(items) ?? '')])}
+          onClick={() => {
+            onAdded();
+            onChange([...values, isObject ? {} : items.type === 'string' ? '' : (emptyOf(items) ?? '')]);
+          }}
         >
           Add
         </button>

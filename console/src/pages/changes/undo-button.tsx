@@ -24,32 +24,35 @@ export function UndoButton({ revision, onUndone }: { revision: string; onUndone?
     <ConfirmButton
       name="Undo"
       confirmName="Undo the change"
-      question={`Undo change ${revision}?`}
-      done={`Change ${revision} is undone.`}
+      question="Undo this change?"
+      done="The change is undone."
       act={undo}
     >
       <p>
-        Every document goes back to what it was before. This is a change of its own, which can be undone too. Deleted
-        keys, credentials, tokens and guest links do not come back.
+        Everything in change {revision} goes back to what it was before. You can undo that too. Deleted keys,
+        credentials, tokens and guest links do not come back.
       </p>
-      <div class="field">
-        <label for="undo-message">Message for the history</label>
-        <input
-          id="undo-message"
-          maxLength={1024}
-          value={message}
-          onInput={(event) => setMessage(event.currentTarget.value)}
-        />
-      </div>
-      <div class="check">
-        <input
-          id="undo-force"
-          type="checkbox"
-          checked={isForced}
-          onChange={(event) => setForced(event.currentTarget.checked)}
-        />
-        <label for="undo-force">Also restore documents that were changed again later</label>
-      </div>
+      <details>
+        <summary>More</summary>
+        <div class="field">
+          <label for="undo-message">Message for the history</label>
+          <input
+            id="undo-message"
+            maxLength={1024}
+            value={message}
+            onInput={(event) => setMessage(event.currentTarget.value)}
+          />
+        </div>
+        <div class="check">
+          <input
+            id="undo-force"
+            type="checkbox"
+            checked={isForced}
+            onChange={(event) => setForced(event.currentTarget.checked)}
+          />
+          <label for="undo-force">Also restore what somebody changed again later</label>
+        </div>
+      </details>
     </ConfirmButton>
   );
 }

@@ -11,6 +11,7 @@ import { type ListTab, TabbedLists } from '../../components/tabbed-lists.tsx';
 import { Time } from '../../components/time.tsx';
 import { textAt } from '../../format/text.ts';
 import { href } from '../../router/location.ts';
+import { eventTypes, targetText } from '../../schema/document-name.ts';
 import type { Reference } from '../../schema/load-by-ids.ts';
 import { itemPath } from '../../schema/paths.ts';
 import { type ResourceType, resourceType } from '../../schema/resource-types.ts';
@@ -19,11 +20,15 @@ const TABS: readonly ListTab[] = [
   {
     tag: 'event_subscriptions',
     name: 'Subscriptions',
-    purpose:
-      'A subscription sends chosen events to destinations. Create a destination first, then a subscription that names it.',
+    purpose: (
+      <>
+        A subscription sends chosen events to destinations. Create a{' '}
+        <a href={href('/events?tab=event_destinations')}>destination</a> first, such as a webhook.
+      </>
+    ),
     columns: (type) => [
       nameColumn(type),
-      { name: 'Event types', cell: (row) => typesOf(row) },
+      { name: 'Event types', cell: (row) => eventTypes(row) },
       {
         name: 'Destinations',
         class: 'middle',
@@ -41,7 +46,7 @@ const TABS: readonly ListTab[] = [
         name: 'Target',
         cell: (row) => (
           <span class="one-line" dir="auto">
-            {targetOf(row)}
+            {targetText(row)}
           </span>
         ),
       },
@@ -72,19 +77,6 @@ export function EventsPage() {
   );
 }
 
-function typesOf(row: Document): string {
-  const types = ((row['sources'] as { type?: string }[] | undefined) ?? []).map(({ type }) => type ?? '');
-  return types.length > 3 ? `${types.slice(0, 3).join(', ')} and ${types.length - 3} more` : types.join(', ');
-}
-
-function targetOf(row: Document): string {
-  const target = row['target'] as Record<string, Record<string, unknown> | null> | undefined;
-  for (const [kind, config] of Object.entries(target ?? {})) {
-    if (config !== null) return `${kind}: ${textAt(config, 'url') || textAt(config, 'name')}`;
-  }
-  return '';
-}
-
 function deliveryColumns(type: ResourceType): readonly Column<Document>[] {
   return [
     {
@@ -103,8 +95,15 @@ function deliveryColumns(type: ResourceType): readonly Column<Document>[] {
       class: 'middle col-narrow',
       cell: (row) => String((row['attempts'] as unknown[] | undefined)?.length ?? 0),
     },
+    { name: 'Last answer', class: 'middle', cell: (row) => lastAnswer(row) },
     { name: 'Queued', class: 'middle col-time', cell: (row) => <Time at={row['created_at']} /> },
   ];
+}
+
+/** Of the last attempt: the status of the receiver, or why it got nothing. */
+function lastAnswer(row: Document): string {
+  const last = (row['attempts'] as readonly Document[] | undefined)?.at(-1);
+  return last === undefined ? '–' : textAt(last, 'error') || textAt(last, 'status') || '–';
 }
 
 const STATE_TONES: Readonly<Record<string, Tone>> = {
