@@ -111,15 +111,19 @@ export class ConsoleVisitor {
     );
   }
 
-  /** As somebody without a mouse: Tab until it has the focus, then Enter. */
+  /** As somebody without a mouse: Tab until it has the focus, then Enter. `tabTo` does the first half. */
   async pressByKeyboard(target: Locator): Promise<void> {
+    await this.tabTo(target);
+    await this.page.keyboard.press('Enter');
+  }
+
+  async tabTo(target: Locator): Promise<void> {
     await target.waitFor();
     const focused = target.and(this.page.locator(':focus'));
     for (let tabs = 0; (await focused.count()) === 0; tabs += 1) {
       assert.ok(tabs < MAX_TABS, `${target.toString()} is not reached with Tab`);
       await this.page.keyboard.press('Tab');
     }
-    await this.page.keyboard.press('Enter');
   }
 
   async close(): Promise<void> {

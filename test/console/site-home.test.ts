@@ -81,16 +81,22 @@ test('the page of a site shows its traffic and certificate, pauses it, and opens
   await site.getByRole('button', { name: 'Pause' }).click();
   await page.getByLabel('What visitors read').fill('We are back at noon.');
   await page.getByLabel('Try again in (minutes)').fill('30');
+  await page.getByLabel('Let these addresses in').fill('10.0.0.300');
+  await page.getByText('“10.0.0.300” is neither an address nor a range.').waitFor();
+  await page.getByLabel('Let these addresses in').fill('203.0.113.7');
+  await page.getByText('Who comes from 203.0.113.7 gets in as before.').waitFor();
+  await page.getByLabel('Let these addresses in').fill('');
   await look('site-pause');
-  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByRole('button', { name: 'Pause the site' }).click();
   await site.getByText('paused', { exact: true }).waitFor();
   const paused = await edge.ask('wiki.localhost', '/', { headers: { accept: 'text/html' } });
   assert.deepEqual([paused.status, paused.headers['retry-after']], [503, '1800']);
   assert.match(paused.text, /We are back at noon\./);
   await look('site-paused');
   await site.getByRole('button', { name: 'Open again' }).click();
-  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByRole('button', { name: 'Open the site again' }).click();
   await page.getByRole('region', { name: 'Saved' }).getByText('Visitors get the site again').waitFor();
+  assert.equal(await page.evaluate('scrollY'), 0, 'what was done is at the top');
   assert.equal((await edge.ask('wiki.localhost')).status, 200);
 });
 
@@ -114,7 +120,7 @@ test('who may enter is changed with passwords and addresses too, and a password 
   );
   await look('site-password');
   await page.getByRole('button', { name: 'Save' }).click();
-  await page.getByRole('region', { name: 'Saved' }).getByText('They may enter from 127.0.0.1/32 only.').waitFor();
+  await page.getByRole('region', { name: 'Saved' }).getByText('They may enter from 127.0.0.1 only.').waitFor();
   assert.equal((await edge.ask('wiki.localhost')).status, 401);
   assert.equal((await edge.ask('wiki.localhost', '/', basic('ana', 'long enough'))).status, 200);
   await site.getByRole('button', { name: 'Change who may enter' }).click();
@@ -136,8 +142,10 @@ test('a site is removed with the keyboard alone, and comes back with Undo', { sk
   const press = (name: string) => admin.pressByKeyboard(page.getByRole('button', { name }));
   await press('Remove the site');
   await page.getByText('wiki.localhost is no longer served').waitFor();
-  await press('Save');
+  // The button that does it says what it does.
+  await press('Remove the site');
   await page.getByRole('region', { name: 'Saved' }).waitFor();
+  assert.equal(await page.getByRole('link', { name: 'Routes and modules' }).count(), 0, 'they are gone');
   await assert.rejects(edge.ask('wiki.localhost'), 'no certificate for a name that is not served');
   await press('Undo');
   await press('Undo the change');

@@ -19,3 +19,8 @@ export function rateText(perSecond: number): string {
   if (perSecond >= 100) return Math.round(perSecond).toLocaleString('en');
   return perSecond === 0 ? '0' : perSecond.toFixed(perSecond >= 10 ? 1 : 2);
 }
+
+/** `1 error`, `2,000 errors`. */
+export function counted(count: number, noun: string): string {
+  return `${count.toLocaleString('en')} ${noun}${count === 1 ? '' : 's'}`;
+}

@@ -44,7 +44,7 @@ export function ExplainForm({ question, isBusy, onChange, onAsk }: ExplainFormPr
           </div>
           <div class="field">
             <label for="explain-address">Client address</label>
-            <input id="explain-address" placeholder="203.0.113.7" value={question.address} onInput={set('address')} />
+            <input id="explain-address" placeholder="your own" value={question.address} onInput={set('address')} />
           </div>
         </div>
         <div class="field">

@@ -1,4 +1,4 @@
-import { StatusChip } from '../../components/chip.tsx';
+import { Chip, StatusChip } from '../../components/chip.tsx';
 import { Decisions } from '../../components/decisions.tsx';
 import { Facts } from '../../components/facts.tsx';
 import { RefLink } from '../../components/ref-link.tsx';
@@ -13,6 +13,7 @@ export function ExplanationView({ explanation }: { explanation: Explanation }) {
         <header>
           <h2>Outcome</h2>
           {outcome.status !== undefined && <StatusChip status={outcome.status} />}
+          {outcome.status === undefined && outcome.targets.length > 0 && <Chip tone="ok">passes</Chip>}
         </header>
         <div class="body">
           <Facts

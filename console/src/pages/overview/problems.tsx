@@ -74,8 +74,8 @@ function ProblemList({ report: { problems, more, skipped_checks: skipped } }: { 
         <div class="body">
           <h3>{skipped.length === 0 ? 'No problems found' : 'No problems in what you may read'}</h3>
           <p class="hint">
-            In configuration, certificates, nodes and settings. <code>postern doctor</code> on the server also checks
-            names, handshakes and upstreams.
+            In configuration, certificates, nodes and settings. Sites whose requests fail are listed above.{' '}
+            <code>postern doctor</code> on the server also checks names, handshakes and upstreams.
           </p>
         </div>
       ) : (

@@ -48,7 +48,7 @@ export function WhoCame() {
             rowKey={({ last }) => last.id}
             columns={[
               { name: 'Who', cell: ({ last }) => <Visitor request={last} /> },
-              { name: 'Site', cell: ({ last }) => <RefLink reference={last.edge} /> },
+              { name: 'Site', class: 'col-text', cell: ({ last }) => <RefLink reference={last.edge} /> },
               { name: 'Last', class: 'col-time', cell: ({ last }) => <Time at={last.at} /> },
             ]}
             empty={

@@ -75,7 +75,10 @@ export function AccountActions({ type, path, answer, onChange }: AccountActionsP
           act={setActive(true)}
           onDone={onChange}
         >
-          <p>The person can log in again with the passkeys that they have.</p>
+          <p>
+            The person can log in again with the passkeys that they have. Somebody without a passkey needs a new
+            invitation.
+          </p>
         </ConfirmButton>
       )}
       {remove !== null && areAllowed(remove.scopes) && (

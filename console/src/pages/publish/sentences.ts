@@ -1,5 +1,6 @@
 import { targetText } from '../../../../src/client/publish/plan-parts.ts';
 import type { WantedEdge } from '../../../../src/client/publish/wanted-edge.ts';
+import { rangeText } from '../../format/address-ranges.ts';
 import { localTime } from '../../format/times.ts';
 import { urlOf } from './publish-request.ts';
 
@@ -18,7 +19,7 @@ export function entrySentences(wanted: WantedEdge): readonly string[] {
   const { addresses = [], guests, login, passwords = [] } = wanted;
   const hasMore = guests !== undefined || login !== null || passwords.length > 0;
   if (addresses.length === 0 || !hasMore) return choiceSentences(wanted);
-  return [...choiceSentences(wanted), `They may enter from ${addresses.join(', ')} only.`];
+  return [...choiceSentences(wanted), `They may enter from ${addresses.map(rangeText).join(', ')} only.`];
 }
 
 function choiceSentences(wanted: WantedEdge): readonly string[] {
@@ -36,7 +37,7 @@ function choiceSentences(wanted: WantedEdge): readonly string[] {
     return [`Browsers ask for a user name and a password: that of ${names}.`];
   }
   if (login === null && addresses.length > 0)
-    return [`Everybody may enter from ${addresses.join(', ')}, and from nowhere else.`];
+    return [`Everybody may enter from ${addresses.map(rangeText).join(', ')}, and from nowhere else.`];
   if (login === null) return ['Everybody who can reach this server may enter, without a login.'];
   const place = login.clientId === '' ? 'with an account of this installation' : `at ${login.issuer}`;
   const others = people === '' ? 'Everybody who can log in there may enter.' : `Only ${people} may enter.`;

@@ -31,6 +31,8 @@ interface SiteChangeProps extends ChangeProps {
   /** The first that stands against it; null: none. */
   readonly problem: string | null;
   readonly isUnchanged: boolean;
+  /** Name of the button that does it. */
+  readonly verb?: 'Save' | 'Pause the site' | 'Open the site again' | 'Remove the site';
   /** What will be true after it. */
   readonly sentences: readonly string[];
   readonly plan: () => Promise<{ readonly operations: readonly EdgeOperation[]; readonly people: WantedEdge | null }>;
@@ -46,6 +48,7 @@ interface Result {
 /** A form whose consequences stand above its button, saved as one change of the version that is shown. */
 export function SiteChange(props: SiteChangeProps) {
   const { answer, title, problem, isUnchanged, sentences, plan, onTried, onCancel, onSaved, children } = props;
+  const { verb = 'Save' } = props;
   const [error, setError] = useState<ApiError | null>(null);
   const [isBusy, setBusy] = useState(false);
   const [confirmWithin, setConfirmWithin] = useState<string | null>(null);
@@ -89,7 +92,7 @@ export function SiteChange(props: SiteChangeProps) {
       {children}
       {problem === null && !isUnchanged && (
         <div role="status">
-          <p>Once you save:</p>
+          <p>{verb === 'Save' ? 'Once you save:' : 'Then:'}</p>
           <Sentences all={sentences} />
         </div>
       )}
@@ -98,8 +101,12 @@ export function SiteChange(props: SiteChangeProps) {
         <button type="button" onClick={onCancel}>
           Cancel
         </button>
-        <button type="submit" class="primary" disabled={isBusy || isUnchanged}>
-          Save
+        <button
+          type="submit"
+          class={verb === 'Remove the site' ? 'danger' : 'primary'}
+          disabled={isBusy || isUnchanged}
+        >
+          {verb}
         </button>
       </div>
     </form>

@@ -6,6 +6,7 @@ import { useLoaded } from '../../api/use-loaded.ts';
 import type { Document } from '../../api/use-pages.ts';
 import { LoadedView } from '../../components/loaded-view.tsx';
 import { PageHead } from '../../components/page-head.tsx';
+import { counted } from '../../format/amounts.ts';
 import { href } from '../../router/location.ts';
 import { documentName } from '../../schema/document-name.ts';
 import type { PageProps } from '../page-props.ts';
@@ -31,16 +32,29 @@ export function SitePage({ params }: PageProps) {
     const [answer, facts] = await Promise.all([request<HttpsEdge>('GET', path, { abort }), loadFacts()]);
     return { answer, facts };
   });
+  const [removed, setRemoved] = useState('');
+  const isRemoved = removed === id;
   const title = loaded.data === null ? 'Site' : documentName(documentOf(loaded.data.answer));
   return (
     <>
       <PageHead title={title} crumbs={[['Sites', '/sites']]}>
-        <a class="button" href={href(`/edges/${id}`)}>
-          Routes and modules
-        </a>
+        {!isRemoved && (
+          <a class="button" href={href(`/edges/${id}`)}>
+            Routes and modules
+          </a>
+        )}
       </PageHead>
       <LoadedView loaded={loaded} what="This site">
-        {({ answer, facts }) => <SiteView key={id} answer={answer} facts={facts} reload={loaded.reload} />}
+        {({ answer, facts }) => (
+          <SiteView
+            key={id}
+            answer={answer}
+            facts={facts}
+            isRemoved={isRemoved}
+            setRemoved={(isNow) => setRemoved(isNow ? id : '')}
+            reload={loaded.reload}
+          />
+        )}
       </LoadedView>
     </>
   );
@@ -55,13 +69,14 @@ type Part = 'host' | 'target' | 'entry' | 'pause' | 'remove';
 interface SiteViewProps {
   readonly answer: Answer<HttpsEdge>;
   readonly facts: ServerFacts;
+  readonly isRemoved: boolean;
+  readonly setRemoved: (isRemoved: boolean) => void;
   readonly reload: () => void;
 }
 
-function SiteView({ answer, facts, reload }: SiteViewProps) {
+function SiteView({ answer, facts, isRemoved, setRemoved, reload }: SiteViewProps) {
   const [part, setPart] = useState<Part | null>(null);
   const [saved, setSaved] = useState<SiteSaved | null>(null);
-  const [isRemoved, setRemoved] = useState(false);
   const edge = documentOf(answer);
   const backends = useDocuments(backendsOf(edge), 0);
   const figures = useSiteFigures();
@@ -126,9 +141,7 @@ function SiteView({ answer, facts, reload }: SiteViewProps) {
             <CertificateOf edge={edge} />
           </Row>
           {found !== null && (
-            <Row name="Last hour">
-              {`${found.requests.toLocaleString('en')} requests, ${found.errors.toLocaleString('en')} errors`}
-            </Row>
+            <Row name="Last hour">{`${counted(found.requests, 'request')}, ${counted(found.errors, 'error')}`}</Row>
           )}
         </dl>
       </section>

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import type { HttpsEdge } from '../../../../src/client/generated/https-edges.ts';
 import { PlainField } from '../../components/form/plain-field.tsx';
-import { rangesIn, rangesProblem } from '../../format/address-ranges.ts';
+import { rangesIn, rangesProblem, rangeText } from '../../format/address-ranges.ts';
 import { type ChangeProps, SiteChange } from './site-changes.tsx';
 
 const TEXT = 'This site is being worked on. Please come back soon.';
@@ -26,14 +26,16 @@ export function PauseChange(props: ChangeProps) {
     addresses: rangesProblem(addresses),
   };
   const body = { message: text.trim(), retry_after: Number(minutes) * 60, allow_cidrs: ranges };
-  const who = ranges.length === 0 ? 'Nobody gets in.' : `Who comes from ${ranges.join(', ')} gets in as before.`;
+  const who =
+    ranges.length === 0 ? 'Nobody gets in.' : `Who comes from ${ranges.map(rangeText).join(', ')} gets in as before.`;
   return (
     <SiteChange
       {...props}
       title="Pause the site"
       problem={problems.text ?? problems.minutes ?? problems.addresses}
       isUnchanged={false}
-      sentences={[`Visitors get 503 with “${text.trim().slice(0, 100)}”.`, who]}
+      verb="Pause the site"
+      sentences={[`Visitors get 503 with “${text.trim().slice(0, 100)}”`, who]}
       plan={async () => ({
         operations: edge.routes.map(({ id }) => ({ method: 'PUT', path: pathOf(edge, id), body })),
         people: null,
@@ -76,6 +78,7 @@ export function ResumeChange(props: ChangeProps) {
       title="Open the site again"
       problem={null}
       isUnchanged={false}
+      verb="Open the site again"
       sentences={['Visitors get the site again, by the rules of who may enter.']}
       plan={async () => ({
         operations: edge.routes
@@ -99,6 +102,7 @@ export function RemoveChange(props: ChangeProps) {
       title="Remove the site"
       problem={null}
       isUnchanged={false}
+      verb="Remove the site"
       sentences={[`${hosts} is no longer served, and its rules are deleted. Where it went stays under Backends.`]}
       plan={async () => ({ operations: [{ method: 'DELETE', path: `/edges/https/${edge.id}` }], people: null })}
     >

@@ -1,3 +1,4 @@
+import { useEffect } from 'preact/hooks';
 import type { WantedEdge } from '../../../../src/client/publish/wanted-edge.ts';
 import { isAllowed } from '../../api/scopes.ts';
 import { CopyBox } from '../../components/copy-box.tsx';
@@ -16,6 +17,8 @@ export interface SiteSaved {
 /** What was changed, what is left to do, and the way back. */
 export function SiteSavedView({ saved, onUndone }: { saved: SiteSaved; onUndone: () => void }) {
   const { revision, sentences, guestUrl, people } = saved;
+  // The form that was here was longer: what it did is at the top.
+  useEffect(() => scrollTo(0, 0), [revision]);
   const isOwn = people !== null && people.login !== null && people.login.clientId === '';
   return (
     <section class="notice ok" aria-label="Saved">

@@ -67,7 +67,21 @@ function Person({ record: { user, user_kind: kind } }: { record: RequestRecord }
   );
 }
 
+/** Of failures that have to do with the service behind a site: the owner can start it, or correct the site. */
+const CAUSES: Readonly<Record<string, string>> = {
+  ERR_POSTERN_UPSTREAM_UNREACHABLE: 'did not accept a connection. Start it, or change where the site goes',
+  ERR_POSTERN_UPSTREAM_TIMEOUT: 'did not respond in time. Look at its log',
+  ERR_POSTERN_UPSTREAM_BROKEN: 'ended the connection, or sent something that is no HTTP response. Look at its log',
+  ERR_POSTERN_UPSTREAM_FULL: 'has as many requests as the server sends it at once. Wait, or make it faster',
+};
+
+function causeOf({ error_code: code, target }: RequestRecord): string | null {
+  const cause = CAUSES[code ?? ''];
+  return cause === undefined ? null : `The service${target ? ` at ${target}` : ''} ${cause}.`;
+}
+
 function RequestView({ record }: { record: RequestRecord }) {
+  const wrong = causeOf(record);
   const timings = Object.entries(record.timings ?? {}).filter(([, value]) => typeof value === 'number');
   return (
     <div class="grid-2">
@@ -77,6 +91,7 @@ function RequestView({ record }: { record: RequestRecord }) {
             rows={[
               ['Status', <StatusChip key="status" status={record.status} />],
               ...(record.error_code ? [['Error', <code key="error">{record.error_code}</code>] as const] : []),
+              ...(wrong === null ? [] : [['Cause', wrong] as const]),
               ['When', localTime(record.at)],
               ['Site', <RefLink key="edge" reference={record.edge} />],
               ['Route', <RefLink key="route" reference={record.route} />],
