@@ -28,7 +28,7 @@ export async function manyEdges(directory: string): Promise<void> {
     stack.defer(() => server.stop());
     await fill(server, edges);
     const visitor = browser === null ? null : await ConsoleVisitor.open(browser, `http://127.0.0.1:${server.port}`);
-    await visitor?.signIn(API_KEY);
+    await visitor?.logIn(API_KEY);
     const times: Times = { list: [], search: [], page: [], scrolled: [] };
     // The first round warms up.
     for (let round = 0; round <= ROUNDS; round += 1) await measure(server, visitor, round === 0 ? null : times);

@@ -57,7 +57,7 @@ export async function pages(directory: string): Promise<void> {
   );
   stack.defer(() => agents.stop());
   const visitor = await ConsoleVisitor.open(browser, `http://127.0.0.1:${program.port}`);
-  await visitor.signIn(API_KEY);
+  await visitor.logIn(API_KEY);
   const filled = [SITES, PEOPLE, AGENTS, REQUESTS].map((count) => count.toLocaleString('en-US'));
   say(`${filled[0]} sites, ${filled[1]} people, ${filled[2]} agents, ${filled[3]} requests; main thread of the server`);
   const measured: (Turns & { readonly below: string })[] = [];

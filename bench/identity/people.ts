@@ -65,7 +65,7 @@ export async function logInWithPasskey(visitors: Visitors, host: string, device:
   const site = new IdentityBrowser({ edge: visitors.edge, origin: `https://${host}` });
   const start = await site.open('/.postern/login?to=%2F&go=1');
   const page = await browser.open(pathOf(start));
-  const proven = await browser.signIn(device, new URL(pathOf(page), IDENTITY_ORIGIN).search);
+  const proven = await browser.logIn(device, new URL(pathOf(page), IDENTITY_ORIGIN).search);
   const back = await browser.open(pathOf(proven));
   const { status, headers } = await site.open(pathOf(back));
   if (status !== 302 || headers['location'] !== `https://${host}/`)

@@ -68,15 +68,15 @@ suite('gzip', () => {
       assert.ok((answer.status ?? 0) < 300, answer.bytes.toString());
       assert.equal(answer.headers['content-encoding'], undefined, `${method} ${path}`);
     }
-    const signedIn = await ask(
+    const loggedIn = await ask(
       '/console/session',
       { ...created, origin: world.baseUrl },
       'POST',
       JSON.stringify({ api_key: TEST_API_KEY }),
     );
-    assert.equal(signedIn.status, 201, signedIn.bytes.toString());
-    const cookie = String(signedIn.headers['set-cookie']?.[0]).split(';')[0] ?? '';
-    const token = (JSON.parse(signedIn.bytes.toString()) as { token: string }).token;
+    assert.equal(loggedIn.status, 201, loggedIn.bytes.toString());
+    const cookie = String(loggedIn.headers['set-cookie']?.[0]).split(';')[0] ?? '';
+    const token = (JSON.parse(loggedIn.bytes.toString()) as { token: string }).token;
     const viewed = await new Promise<IncomingMessage>((settle) => {
       request(`${world.baseUrl}/ip_policies`, {
         headers: { ...gzip, cookie, 'service-version': '2', 'postern-console-token': token },

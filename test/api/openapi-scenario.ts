@@ -120,11 +120,11 @@ export class Scenario {
     this.learn(request.id);
     const managed = managedPut(newId('mc'), 'shop.example.com', { job: FAILED_JOB });
     this.learn(managed.id);
-    const signedIn = consoleSessionPut(newId('cs'), Date.now());
-    this.learn(signedIn.id);
+    const loggedIn = consoleSessionPut(newId('cs'), Date.now());
+    this.learn(loggedIn.id);
     const passkey = testPasskeyPut(newId('pk'), this.#real('ua'));
     this.learn(passkey.id);
-    assert.ok((await store.commit({ puts: [managed, signedIn, passkey] })).ok);
+    assert.ok((await store.commit({ puts: [managed, loggedIn, passkey] })).ok);
     await store.deliveries.put([
       {
         id: delivery,

@@ -43,7 +43,7 @@ export class ConsoleVisitor {
     return new ConsoleVisitor(context, await context.newPage(), baseUrl);
   }
 
-  async signIn(apiKey: string): Promise<void> {
+  async logIn(apiKey: string): Promise<void> {
     await this.page.goto(`${this.#baseUrl}/console/`);
     await this.page.getByLabel('API key').fill(apiKey);
     await this.page.getByRole('button', { name: 'Log in' }).click();

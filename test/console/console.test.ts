@@ -69,7 +69,7 @@ test('a wrong key is refused with advice, and a right one is not kept', { skip }
   await page.getByLabel('API key').fill('wrong-key-0123456789');
   await page.getByRole('button', { name: 'Log in' }).click();
   await page.getByRole('alert').getByText('check that it is complete').waitFor();
-  await admin.signIn(TEST_API_KEY);
+  await admin.logIn(TEST_API_KEY);
   const kept = await page.evaluate('JSON.stringify([{ ...sessionStorage }, { ...localStorage }, document.cookie])');
   assert.ok(!String(kept).includes(TEST_API_KEY));
   await page.reload();
@@ -235,7 +235,7 @@ test('a change on trial waits on every page, for everybody, and is reverted or c
   await banner.getByText(/reverts it in [45]:\d\d/).waitFor();
   const { token } = await api('POST', '/api_keys', { scopes: ['*:read'] });
   const colleague = await open();
-  await colleague.signIn(token);
+  await colleague.logIn(token);
   const seen = colleague.page.getByRole('region', { name: 'Change that waits' });
   await seen.getByText('waits for a confirmation').waitFor();
   assert.equal(await seen.getByRole('button').count(), 0, 'it only reads');
@@ -340,7 +340,7 @@ test('the overview names a problem with advice, leads to its object, and forgets
   assert.equal(await problem.count(), 0);
   const { token } = await api('POST', '/api_keys', { scopes: ['ip_policies:read'] });
   const other = await open();
-  await other.signIn(token);
+  await other.logIn(token);
   await other.page.getByRole('heading', { name: 'No problems in what you may read' }).waitFor();
   // Every check needs another scope than this key has.
   const skipped = [...new Set(checks.map(({ name }) => name))].join(', ');
@@ -421,7 +421,7 @@ test('the search finds an edge by its host, and leads to it', { skip }, async ()
 test('a key that only reads is offered nothing to write, and the API refuses anyway', { skip }, async () => {
   const { token } = await api('POST', '/api_keys', { description: 'viewer', scopes: ['*:read'] });
   const viewer = await open({ viewport: { width: 360, height: 740 } });
-  await viewer.signIn(token);
+  await viewer.logIn(token);
   for (const below of [...PAGES, routePage]) {
     await viewer.go(below);
     const names = await viewer.page

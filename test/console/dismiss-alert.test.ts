@@ -29,7 +29,7 @@ test('a dismissed alert leaves the overview at once, and stays in the list of al
   await world.api('PATCH', `/event_destinations/${destination.id}`, { description: 'chat' });
 
   const admin = await ConsoleVisitor.open(browser as Browser, world.baseUrl);
-  await admin.signIn(TEST_API_KEY);
+  await admin.logIn(TEST_API_KEY);
   const { page } = admin;
   const problems = page.getByRole('region', { name: 'Problems' });
   const alert = problems.getByRole('listitem').filter({ hasText: 'the event destination "chat"' });

@@ -31,7 +31,7 @@ test('a site is found among more than are loaded, while somebody types, and on B
   }));
   for (let from = 0; from < OTHERS; from += 65)
     await edge.api('POST', '/changesets', { operations: operations.slice(from, from + 65) });
-  await admin.signIn(TEST_API_KEY);
+  await admin.logIn(TEST_API_KEY);
   await admin.navigate('Sites');
   await count.getByText(`${OTHERS + 1} in all`, { exact: true }).waitFor();
   await search('Search sites').pressSequentially('WIKI');

@@ -23,7 +23,7 @@ const admin = browser === null ? (null as never) : await ConsoleVisitor.open(bro
 const { page } = admin;
 
 test('a subscription without a destination says where one is made', { skip }, async () => {
-  await admin.signIn(TEST_API_KEY);
+  await admin.logIn(TEST_API_KEY);
   await admin.go('/events?tab=event_subscriptions');
   await page.getByRole('link', { name: 'destination', exact: true }).waitFor();
   await page.getByRole('button', { name: 'Create an event subscription' }).click();

@@ -28,7 +28,7 @@ after(async () => browser?.close());
 async function visitor(url = baseUrl, key = TEST_API_KEY): Promise<ConsoleVisitor> {
   assert(browser !== null);
   const opened = await ConsoleVisitor.open(browser, url, { permissions: ['clipboard-read', 'clipboard-write'] });
-  await opened.signIn(key);
+  await opened.logIn(key);
   return opened;
 }
 const admin = browser === null ? (null as never) : await visitor();
@@ -181,7 +181,7 @@ suite('people in the console', { skip }, () => {
     const link = (await page.locator('.secret-once code').textContent()) as string;
     await page.getByRole('button', { name: 'Done' }).click();
     await page.getByRole('heading', { name: 'No passkeys' }).waitFor();
-    assert.equal((await laptop.signIn(device)).status, 403);
+    assert.equal((await laptop.logIn(device)).status, 403);
     assert.equal((await laptop.accept(link, new SoftAuthenticator(IDENTITY_ORIGIN))).status, 303);
   });
 

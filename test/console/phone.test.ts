@@ -50,7 +50,7 @@ test('nothing of a long list is cut on a phone, and its last row is where it end
   }));
   for (let from = 0; from < SITES; from += 80)
     await edge.api('POST', '/changesets', { operations: operations.slice(from, from + 80) });
-  await admin.signIn(TEST_API_KEY);
+  await admin.logIn(TEST_API_KEY);
   await admin.go('/sites?order=hostports');
   await page.getByRole('link', { name: `site-000-${LONG}.localhost` }).waitFor();
   assert.deepEqual(await cutTexts(), []);

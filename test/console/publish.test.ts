@@ -95,7 +95,7 @@ const choose = (name: string): Promise<void> => admin.page.getByLabel(name, { ex
 suite('publishing a site', { skip }, () => {
   test('for everybody, at an address; undo takes all of it back', async () => {
     const { page } = admin;
-    await admin.signIn(TEST_API_KEY);
+    await admin.logIn(TEST_API_KEY);
     await page.evaluate("addEventListener('pointerdown', () => globalThis.clicks++, true)");
     assert.deepEqual(await page.locator('main .primary').allTextContents(), ['Publish']);
     const host = 'everybody.localhost';
@@ -340,7 +340,7 @@ suite('publishing a site', { skip }, () => {
     ] as const) {
       const { token } = await api('POST', '/api_keys', { scopes });
       const visitor = await ConsoleVisitor.open(browser as Browser, baseUrl);
-      await visitor.signIn(token);
+      await visitor.logIn(token);
       assert.equal(await visitor.page.getByRole('link', { name: 'Publish', exact: true }).count(), canPublish ? 1 : 0);
       await visitor.go('/publish');
       if (canPublish) {

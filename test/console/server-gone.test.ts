@@ -80,7 +80,7 @@ test('the page says within three seconds that the server is gone, and stops when
   });
   const visitor = await ConsoleVisitor.open(browser, path.url);
   const { page } = visitor;
-  await visitor.signIn(TEST_API_KEY);
+  await visitor.logIn(TEST_API_KEY);
   await visitor.go('/changes');
   const banner = page.getByRole('alert', { name: 'Server' });
   // A busy machine may be late with the first pulse.

@@ -39,7 +39,7 @@ test('the overview says first whether the sites are up, what is wrong, who came 
   const dead = await edge.site(await edge.staticBackend('127.0.0.1:1'), 'dead.localhost');
   assert.equal((await edge.ask(wiki.host)).status, 200);
   assert.equal((await edge.ask(dead.host)).status, 502);
-  await admin.signIn(TEST_API_KEY);
+  await admin.logIn(TEST_API_KEY);
   const sites = page.getByRole('region', { name: 'Sites' }).first();
   await sites.getByText('2 sites, 2 with visitors in the last hour, 1 failing').waitFor();
   await sites.locator('tr.row').first().getByText('dead.localhost').waitFor();

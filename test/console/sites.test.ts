@@ -37,7 +37,7 @@ const photograph = async (name: string): Promise<void> => {
 const row = (host: string): Locator => admin.page.locator('tr.row', { hasText: host });
 
 test('sites are listed with where they go, who may enter, their health and their traffic', { skip }, async () => {
-  await admin.signIn(TEST_API_KEY);
+  await admin.logIn(TEST_API_KEY);
   await admin.navigate('Sites');
   await admin.page.getByRole('heading', { name: 'Nothing is published yet' }).waitFor();
 
@@ -376,7 +376,7 @@ test('forms of passwords, circuit breakers and lists save what they show, and sh
 test('a key that only reads edges sees the sites without targets and traffic', { skip }, async () => {
   const { token } = await api('POST', '/api_keys', { scopes: ['edges:read'] });
   const reader = await ConsoleVisitor.open(browser as Browser, baseUrl, { viewport: { width: 360, height: 740 } });
-  await reader.signIn(token);
+  await reader.logIn(token);
   await reader.go('/sites');
   await reader.page.locator('tr.row', { hasText: 'open.localhost' }).getByText('unknown').waitFor();
   assert.equal(await reader.page.evaluate('document.documentElement.scrollWidth <= innerWidth'), true);

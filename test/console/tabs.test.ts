@@ -26,7 +26,7 @@ async function newTab(below: string): Promise<Page> {
 }
 
 test('a new tab and a bookmark need no login of their own', { skip }, async () => {
-  await visitor.signIn(TEST_API_KEY);
+  await visitor.logIn(TEST_API_KEY);
   const bookmark = await newTab('/changes');
   await heading(bookmark, 'Changes').waitFor();
   const [ctrlClick] = await Promise.all([

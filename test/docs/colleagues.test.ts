@@ -79,9 +79,9 @@ async function logIn(browser: Browser, person: IdentityBrowser, device: SoftAuth
   const { url } = await browser.upToProvider(APP);
   assert.equal(url?.origin, IDENTITY);
   const asked = await person.open(`${url.pathname}${url.search}`);
-  const signIn = new URL(String(asked.headers['location']), IDENTITY);
-  assert.equal(signIn.pathname, '/sign-in');
-  let answer = await person.signIn(device, signIn.search);
+  const logIn = new URL(String(asked.headers['location']), IDENTITY);
+  assert.equal(logIn.pathname, '/sign-in');
+  let answer = await person.logIn(device, logIn.search);
   for (;;) {
     const next = new URL(String(answer.headers['location']), IDENTITY);
     if (next.origin !== IDENTITY) return (await browser.upToProvider(APP, `${next.pathname}${next.search}`)).page;

@@ -58,8 +58,8 @@ test('after kill -9 at any moment of a registration, a used invitation stays use
       );
       if (person.isRegistered !== null) assert.equal(status === 410, person.isRegistered);
       person.isRegistered = status === 410;
-      const signedIn = person.isRegistered && (await browser().signIn(person.device)).headers['location'];
-      assert.equal(signedIn, person.isRegistered && '/account');
+      const loggedIn = person.isRegistered && (await browser().logIn(person.device)).headers['location'];
+      assert.equal(loggedIn, person.isRegistered && '/account');
     }
     const [one, other] = await Promise.all(
       ['registers', 'waits'].map(async (what): Promise<Invited> => {

@@ -152,7 +152,7 @@ async function assertPeopleKept(edge: EdgeWorld, { people }: Facts): Promise<voi
   const origin = `https://${FURNISHED_ENV.POSTERN_IDENTITY_HOST}`;
   const browser = (): IdentityBrowser => new IdentityBrowser({ edge, origin });
   const device = SoftAuthenticator.holding(origin, people.passkey);
-  assert.equal((await browser().signIn(device)).headers['location'], '/account');
+  assert.equal((await browser().logIn(device)).headers['location'], '/account');
   assert.equal((await browser().accept(people.spentLink, new SoftAuthenticator(origin))).status, 410);
   assert.equal((await browser().accept(people.link, new SoftAuthenticator(origin))).status, 303);
   assert.deepEqual(JSON.parse((await browser().open('/jwks')).text), people.keys);

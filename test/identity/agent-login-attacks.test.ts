@@ -63,8 +63,8 @@ suite('the page that names an agent cannot be skipped', () => {
   test('by logging in once more with the request that waits for the decision', async () => {
     const { browser, page } = await asked();
     const person = await newPerson();
-    const signIn = new URL(`/sign-in/test${page.url.search}`, page.url);
-    const { headers } = await browser.ask(signIn, { method: 'POST', body: person });
+    const logIn = new URL(`/sign-in/test${page.url.search}`, page.url);
+    const { headers } = await browser.ask(logIn, { method: 'POST', body: person });
     assertAsked(await browser.open(new URL(String(headers['location']), page.url), null), host, credential);
   });
 

@@ -33,7 +33,7 @@ async function filled(t: TestContext) {
 type Filled = Awaited<ReturnType<typeof filled>>;
 
 async function assertWhole(world: IdentityWorld, { ana, ben, client, keys }: Filled): Promise<void> {
-  assert.equal((await world.browser().signIn(ana.device)).headers['location'], '/account');
+  assert.equal((await world.browser().logIn(ana.device)).headers['location'], '/account');
   assert.deepEqual((await world.edge.api('GET', `/user_accounts/${ana.id}`)).groups, ['ops']);
   assert.equal((await world.browser().open('/jwks')).text, keys);
   const redeemed = async (secret: string): Promise<string> => {

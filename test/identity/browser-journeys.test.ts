@@ -15,7 +15,7 @@ import { chromiumPath } from '../support/chromium.ts';
 import { IDENTITY_HOST, IDENTITY_ORIGIN, IdentityWorld } from '../support/identity-world.ts';
 import { MailServer } from '../support/mail-server.ts';
 import { launchTrustingChromium, VirtualAuthenticator } from '../support/trusting-chromium.ts';
-import { acceptInvitation, IdentityTabs, signIn } from './identity-tabs.ts';
+import { acceptInvitation, IdentityTabs, logIn } from './identity-tabs.ts';
 
 const executablePath = chromiumPath();
 const skip = executablePath === null && 'chromium is not on the PATH: passkeys are NOT tested in a browser';
@@ -92,7 +92,7 @@ test('the first administrator comes from the link of the server to the console',
   await page.getByRole('button', { name: 'Log out', exact: true }).click();
   await page.goto(`${baseUrl}/console/`);
   await page.getByRole('link', { name: 'Log in with a passkey' }).click();
-  await signIn(page, device);
+  await logIn(page, device);
   await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
 
   // Logging out everywhere ends the console too, without a click there: its pulse ends.
@@ -195,7 +195,7 @@ test('a person logs in with a code from a real mail, and logs out everywhere', {
     await page.getByText('continue to').waitFor();
   }
   // The passkey stays.
-  await signIn(laptop, device);
+  await logIn(laptop, device);
   await laptop.getByText(`welcome to ${APP}`).waitFor();
 });
 
@@ -271,7 +271,7 @@ test('an application gets a new proof with prompt=login and max_age, and none wi
     if (question !== null) {
       await page.getByText(question).waitFor();
       await tabs.examine(page, 'sign-in-again');
-      await signIn(page, device);
+      await logIn(page, device);
     }
     await page.getByText('welcome to the wiki').waitFor();
     const answer = await world.edge.ask(IDENTITY_HOST, '/token', {

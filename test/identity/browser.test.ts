@@ -4,7 +4,7 @@ import type { Page } from 'playwright-core';
 import { chromiumPath } from '../support/chromium.ts';
 import { IDENTITY_ORIGIN, IdentityWorld } from '../support/identity-world.ts';
 import { launchTrustingChromium, VirtualAuthenticator } from '../support/trusting-chromium.ts';
-import { acceptInvitation, IdentityTabs, signIn } from './identity-tabs.ts';
+import { acceptInvitation, IdentityTabs, logIn } from './identity-tabs.ts';
 
 const executablePath = chromiumPath();
 const skip = executablePath === null && 'chromium is not on the PATH: passkeys are NOT tested in a browser';
@@ -43,7 +43,7 @@ test('a person registers by invitation, uses two hosts, adds a second device and
   await page.goto(`https://${APPS[0]}/`);
   await page.getByText(`continue to`).waitFor();
   await examine(page, 'sign-in');
-  await signIn(page, laptop);
+  await logIn(page, laptop);
   await page.getByText(`welcome to ${APPS[0]}`).waitFor();
   await page.goto(`https://${APPS[1]}/`);
   await page.getByText(`welcome to ${APPS[1]}`).waitFor();
@@ -59,7 +59,7 @@ test('a person registers by invitation, uses two hosts, adds a second device and
   });
   await examine(page, 'two-passkeys');
   await page.getByRole('button', { name: 'Log out', exact: true }).click();
-  await signIn(page, phone);
+  await logIn(page, phone);
   await page.getByRole('heading', { name: 'My account', level: 1 }).waitFor();
   await page
     .getByRole('button', { name: /^Remove / })
@@ -71,7 +71,7 @@ test('a person registers by invitation, uses two hosts, adds a second device and
   await page.getByRole('button', { name: 'Log out', exact: true }).click();
   const { invitation_url } = await world.edge.api('POST', `/user_accounts/${id}/invite`, { remove_passkeys: true });
   await page.goto(`${IDENTITY_ORIGIN}/sign-in`);
-  await signIn(page, phone);
+  await logIn(page, phone);
   await page.getByRole('heading', { name: 'This passkey is not known here' }).waitFor();
   await examine(page, 'unknown-passkey');
   await phone.unplug();

@@ -115,7 +115,7 @@ export class CeremonyWorld {
   }
 
   /** Name of the account, or the problem. */
-  async signIn(device: SoftAuthenticator, different: Deviations = {}): Promise<string> {
+  async logIn(device: SoftAuthenticator, different: Deviations = {}): Promise<string> {
     return outcomeOf(await this.check(device.get(await this.options(), different)));
   }
 }

@@ -11,7 +11,7 @@ const cookieOf = ({ cookies }: BrowserAnswer, name: RegExp): string =>
 type Call = (method: string, path: string, body?: unknown) => Promise<BrowserAnswer>;
 
 /** Logs in to the console with this person's session at the identity host. */
-async function signIn(browser: HostBrowser, accountId: string, proof = 'pop'): Promise<BrowserAnswer> {
+async function logIn(browser: HostBrowser, accountId: string, proof = 'pop'): Promise<BrowserAnswer> {
   const login = await browserRequest(`${baseUrl}/console/login`, { headers: { accept: 'text/html' } });
   const asked = new URL(String(login.headers['location']));
   assert.equal(asked.host, IDENTITY_HOST);
@@ -42,12 +42,12 @@ test('without another provider, the console logs in members of postern-admins, a
   const config = await browserRequest(`${baseUrl}/console/config`);
   assert.equal(config.body.oidc, true);
   const admin = await world.account('admin@example.com', ['postern-admins']);
-  const done = await signIn(new HostBrowser(world.edge), admin);
+  const done = await logIn(new HostBrowser(world.edge), admin);
   assert.equal(done.status, 302, done.bytes.toString());
   const call = callsOf(done);
   assert.equal((await call('GET', '/api_keys')).status, 200);
   const nobody = await world.account('nobody@example.com', ['ops']);
-  const refused = await signIn(new HostBrowser(world.edge), nobody);
+  const refused = await logIn(new HostBrowser(world.edge), nobody);
   assert.match(refused.bytes.toString(), /ERR_POSTERN_CONSOLE_NO_ROLE/);
 });
 
@@ -57,7 +57,7 @@ test('a person who loses the group, or is disabled, loses the console at once', 
     ['disabled@example.com', { active: false }],
   ] as const) {
     const id = await world.account(email, ['postern-admins']);
-    const call = callsOf(await signIn(new HostBrowser(world.edge), id));
+    const call = callsOf(await logIn(new HostBrowser(world.edge), id));
     assert.equal((await call('GET', '/api_keys')).status, 200);
     await world.edge.api('PATCH', `/user_accounts/${id}`, change);
     assert.equal((await call('GET', '/api_keys')).status, 401);
@@ -67,12 +67,12 @@ test('a person who loses the group, or is disabled, loses the console at once', 
 test('a session that began with a code by e-mail does not open the console once its person gets a role', async () => {
   const browser = new HostBrowser(world.edge);
   const id = await world.account('promoted@example.com', []);
-  assert.match((await signIn(browser, id, 'otp')).bytes.toString(), /ERR_POSTERN_CONSOLE_PASSKEY/);
+  assert.match((await logIn(browser, id, 'otp')).bytes.toString(), /ERR_POSTERN_CONSOLE_PASSKEY/);
   await world.edge.api('PATCH', `/user_accounts/${id}`, { groups: ['postern-admins'] });
-  const refused = await signIn(browser, id, 'otp');
+  const refused = await logIn(browser, id, 'otp');
   assert.equal(refused.status, 403);
   assert.match(refused.bytes.toString(), /ERR_POSTERN_CONSOLE_PASSKEY/);
-  assert.equal((await signIn(new HostBrowser(world.edge), id)).status, 302);
+  assert.equal((await logIn(new HostBrowser(world.edge), id)).status, 302);
 });
 
 const SESSION = /name="session" value="([^"]+)"><input type="hidden" name="application" value="postern-console"/;
@@ -86,7 +86,7 @@ for (const [how, end] of Object.entries(ENDS)) {
   test(`a console session ends when ${how}, and one of another browser does not`, async () => {
     const id = await world.account(`${how.replaceAll(' ', '-')}@example.com`, ['postern-admins']);
     const [here, elsewhere] = [new HostBrowser(world.edge), new HostBrowser(world.edge)];
-    const [call, other] = [callsOf(await signIn(here, id)), callsOf(await signIn(elsewhere, id))];
+    const [call, other] = [callsOf(await logIn(here, id)), callsOf(await logIn(elsewhere, id))];
     const { text } = await here.open(`${IDENTITY_ISSUER}/account`, null);
     const current = /This browser<\/strong>.*?<\/form>/s.exec(text)?.[0] ?? '';
     await end(here, SESSION.exec(current)?.[1] ?? '');
@@ -97,7 +97,7 @@ for (const [how, end] of Object.entries(ENDS)) {
 test('nobody gets a code for the console sent elsewhere', async () => {
   const browser = new HostBrowser(world.edge);
   const id = await world.account('careful@example.com', ['postern-admins']);
-  await signIn(browser, id);
+  await logIn(browser, id);
   const login = await browserRequest(`${baseUrl}/console/login`, { headers: { accept: 'text/html' } });
   const asked = new URL(String(login.headers['location']));
   for (const uri of [

@@ -22,7 +22,7 @@ let ids = 0;
 function peopleAt(world: TestWorld, replica: Replica = world.server.replica): People {
   const people = new People({
     ...{ store: world.store, replica, clock: { nowMs: () => Date.now() }, mail: () => null, passkeyEvent: () => [] },
-    signOut: async () => {},
+    logOut: async () => {},
     address: { hostname: 'id.example.com', issuer: 'https://id.example.com' },
     newId: (prefix) => {
       ids += 1;

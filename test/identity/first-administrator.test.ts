@@ -25,7 +25,7 @@ async function world(t: TestContext, env: Readonly<Record<string, string>> = {})
   let ids = 0;
   const people = new People({
     address: { hostname: 'id.example.com', issuer: 'https://id.example.com' },
-    ...{ store: opened.store, replica, clock, mail: () => null, passkeyEvent: () => [], signOut: () => assert.fail() },
+    ...{ store: opened.store, replica, clock, mail: () => null, passkeyEvent: () => [], logOut: () => assert.fail() },
     newId: (prefix) => {
       ids += 1;
       return `${prefix}_${String(ids).padStart(27, '0')}`;

@@ -47,7 +47,7 @@ class OnlyHttp2 {
   /** Logs in on the page that a login led to, and goes on from there. */
   async prove(page: { readonly url: URL }, device: SoftAuthenticator): Promise<EdgeAnswer & { readonly url: URL }> {
     assert.deepEqual([page.url.hostname, page.url.pathname], [IDENTITY_HOST, '/sign-in'], page.url.href);
-    const answer = await this.pages.signIn(device, page.url.search);
+    const answer = await this.pages.logIn(device, page.url.search);
     assert.equal(answer.status, 303, answer.text);
     return this.follow(new URL(String(answer.headers['location']), page.url));
   }
@@ -111,8 +111,8 @@ suite('an application that asks for a new proof', async () => {
   const [ana, ben] = [await invited('ana-2@example.com'), await invited('ben-2@example.com')];
   const browser = new OnlyHttp2();
   const first = await asked();
-  const signedIn = await browser.prove(await browser.follow(first.url), ana.device);
-  const before = await first.claims(signedIn.url);
+  const loggedIn = await browser.prove(await browser.follow(first.url), ana.device);
+  const before = await first.claims(loggedIn.url);
   // Times of tokens are whole seconds.
   await sleep(2_100);
 

@@ -75,7 +75,7 @@ export class IdentityTabs {
 }
 
 /** On the login page, with a passkey of the device. */
-export async function signIn(page: Page, device: VirtualAuthenticator): Promise<void> {
+export async function logIn(page: Page, device: VirtualAuthenticator): Promise<void> {
   const heading = page.getByRole('heading', { name: 'Log in', level: 1 });
   await heading.waitFor();
   await device.touchedDuring(async () => {

@@ -58,8 +58,8 @@ suite('a key that may manage people becomes no administrator', () => {
     const { invitation_url: third } = await asHelpdesk('POST', `${path}/invite`, {});
     await world.edge.api('POST', `/changes/${demoted.headers.get('postern-revision')}/undo`, {});
     assert.equal((await world.browser().accept(third, newDevice())).status, 410);
-    assert.match((await world.browser().signIn(used)).text, /This passkey is not enough/);
-    assert.equal((await world.browser().signIn(device)).headers['location'], IN);
+    assert.match((await world.browser().logIn(used)).text, /This passkey is not enough/);
+    assert.equal((await world.browser().logIn(device)).headers['location'], IN);
     assert.equal((await world.edge.api('GET', `/user_accounts/${id}`)).passkey_count, 2);
   });
 
@@ -72,20 +72,20 @@ suite('a key that may manage people becomes no administrator', () => {
 
   test('by a passkey or session that it registered itself before the person is one', async () => {
     const { path, browser, device } = await taken();
-    assert.equal((await world.browser().signIn(device)).headers['location'], IN);
+    assert.equal((await world.browser().logIn(device)).headers['location'], IN);
     await promote(path);
     assert.equal((await browser.open('/account')).headers['location'], '/sign-in');
-    const refused = await world.browser().signIn(device);
+    const refused = await world.browser().logIn(device);
     assert.match(refused.text, /This passkey is not enough/);
     // An administrator's link, on the same device too.
     const { invitation_url: url } = await world.edge.api('POST', `${path}/invite`, {});
     const own = newDevice();
     assert.equal((await world.browser().accept(url, own)).headers['location'], WELCOME);
-    assert.equal((await world.browser().signIn(own)).headers['location'], IN);
-    assert.match((await world.browser().signIn(device)).text, /This passkey is not enough/);
+    assert.equal((await world.browser().logIn(own)).headers['location'], IN);
+    assert.match((await world.browser().logIn(device)).text, /This passkey is not enough/);
     // The right is enough again for what it was registered for.
     await world.edge.api('PATCH', path, { groups: [] });
-    assert.equal((await world.browser().signIn(device)).headers['location'], IN);
+    assert.equal((await world.browser().logIn(device)).headers['location'], IN);
   });
 
   test('by a second passkey that it adds beside one of an administrator, also if it removes its own first', async () => {
@@ -104,8 +104,8 @@ suite('a key that may manage people becomes no administrator', () => {
     assert.equal((await person.addPasskey(ofPerson)).headers['location'], '/account?done=added');
     await promote(path);
     for (const each of [second, third])
-      assert.match((await world.browser().signIn(each)).text, /This passkey is not enough/);
-    for (const each of [device, ofPerson]) assert.equal((await world.browser().signIn(each)).headers['location'], IN);
+      assert.match((await world.browser().logIn(each)).text, /This passkey is not enough/);
+    for (const each of [device, ofPerson]) assert.equal((await world.browser().logIn(each)).headers['location'], IN);
     assert.ok(id !== '');
   });
 
@@ -123,7 +123,7 @@ suite('a key that may manage people becomes no administrator', () => {
     assert.equal((await browser.addPasskey(second)).headers['location'], '/account?done=added');
     await promote(`/user_accounts/${id}`);
     for (const each of [device, second])
-      assert.match((await world.browser().signIn(each)).text, /This passkey is not enough/);
+      assert.match((await world.browser().logIn(each)).text, /This passkey is not enough/);
   });
 
   test('by a code for an administrator whose demotion waits for its confirmation', async () => {
@@ -144,9 +144,9 @@ suite('a key that may manage people becomes no administrator', () => {
       codes.map(({ to }) => to),
       [other],
     );
-    assert.equal((await world.browser().signIn(device)).headers['location'], IN);
+    assert.equal((await world.browser().logIn(device)).headers['location'], IN);
     await world.edge.api('POST', `/changes/${revision}/revert`, {});
-    assert.equal((await world.browser().signIn(device)).headers['location'], IN);
+    assert.equal((await world.browser().logIn(device)).headers['location'], IN);
   });
 });
 
@@ -234,7 +234,7 @@ suite('a help desk that tries everything, while an administrator changes, undoes
           // Refused because of who they are, and not because of too many attempts.
           world.clock.advance(30);
           assert.notEqual((await browser.open('/account')).status, 200, 'a session');
-          const own = await world.browser().signIn(device);
+          const own = await world.browser().logIn(device);
           assert.notEqual(own.headers['location'], IN, 'a passkey');
           assert.doesNotMatch(own.text, /Too many/);
         }

@@ -28,7 +28,7 @@ suite('invitations', () => {
     const account = await browser.open('/account');
     assert.match(account.text, /You are logged in as Ana &lt;b&gt;, <strong>ana@example\.com/);
     assert.equal((await passkeysOf(id)).length, 1);
-    assert.equal((await world.browser().signIn(device)).headers['location'], '/account');
+    assert.equal((await world.browser().logIn(device)).headers['location'], '/account');
   });
 
   test('of two browsers that accept one at once, one wins', async () => {
@@ -124,7 +124,7 @@ suite('logging in', () => {
     const { id, browser, device } = await world.person('disabled@example.com');
     await world.edge.api('PATCH', `/user_accounts/${id}`, { active: false });
     assert.equal((await browser.open('/account')).headers['location'], '/sign-in');
-    const answer = await world.browser().signIn(device);
+    const answer = await world.browser().logIn(device);
     assert.match(answer.text, /account is disabled/);
   });
 
@@ -144,7 +144,7 @@ suite('logging in', () => {
     }
     assert.equal(statuses.at(-1), 429);
     own.clock.advance(120);
-    assert.equal((await own.browser().signIn(device)).status, 303);
+    assert.equal((await own.browser().logIn(device)).status, 303);
   });
 });
 
@@ -346,7 +346,7 @@ suite('my account', () => {
   test('another session is listed and ended', async () => {
     const { browser, device } = await world.person('twice@example.com');
     const laptop = world.browser();
-    await laptop.signIn(device);
+    await laptop.logIn(device);
     const page = (await browser.open('/account')).text;
     const [, other = ''] =
       /action="\/account\/sessions\/end"><input type="hidden" name="id" value="([^"]+)"/.exec(page) ?? [];
@@ -362,7 +362,7 @@ suite('my account', () => {
   test('a person logs out everywhere, also while a change of the account waits for its confirmation', async () => {
     const { id, browser, device } = await world.person('everywhere@example.com');
     const laptop = world.browser();
-    await laptop.signIn(device);
+    await laptop.logIn(device);
     const operations = [{ method: 'PATCH', path: `/user_accounts/${id}`, body: { name: 'On trial' } }];
     const { pending } = await world.edge.api('POST', '/changesets', { operations, confirm_within: '5m' });
     const answer = await browser.submit('/account/sign-out-everywhere');
@@ -372,7 +372,7 @@ suite('my account', () => {
       assert.equal((await each.open('/account')).headers['location'], '/sign-in');
     }
     assert.equal((await passkeysOf(id)).length, 1);
-    assert.equal((await world.browser().signIn(device)).headers['location'], '/account');
+    assert.equal((await world.browser().logIn(device)).headers['location'], '/account');
   });
 });
 

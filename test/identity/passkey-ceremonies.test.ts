@@ -11,7 +11,7 @@ suite('logging in with a passkey', () => {
     await world.person('ben');
     const options = await world.options();
     assert.deepEqual([options.allowCredentials, options.userVerification], [undefined, 'required']);
-    assert.equal(await world.signIn(device), 'ana');
+    assert.equal(await world.logIn(device), 'ana');
     assert.notEqual(world.passkeys.get(device.credentialId)?.lastUsedAtMs, null);
   });
 
@@ -35,7 +35,7 @@ suite('logging in with a passkey', () => {
       const world = new CeremonyWorld();
       const { device } = await world.person('ana');
       world.claimed.clear();
-      assert.equal(await world.signIn(device, different), problem);
+      assert.equal(await world.logIn(device, different), problem);
       assert.equal(world.claimed.size, 0);
       assert.equal(world.passkeys.get(device.credentialId)?.lastUsedAtMs, null);
     });
@@ -83,9 +83,9 @@ suite('logging in with a passkey', () => {
     const world = new CeremonyWorld();
     const { device } = await world.person('ana');
     const stranger = await new CeremonyWorld().person('ana');
-    assert.equal(await world.signIn(stranger.device), 'unknown');
+    assert.equal(await world.logIn(stranger.device), 'unknown');
     world.account('ana', false);
-    assert.equal(await world.signIn(device), 'disabled');
+    assert.equal(await world.logIn(device), 'disabled');
   });
 
   test('refuses a signature of another key', async () => {
@@ -127,11 +127,11 @@ suite('copied authenticators', () => {
     const world = new CeremonyWorld();
     const { device } = await world.person('ana', { counts: true });
     const copy = device.copy();
-    assert.equal(await world.signIn(device), 'ana');
-    assert.equal(await world.signIn(device), 'ana');
-    assert.equal(await world.signIn(copy), 'cloned');
-    assert.equal(await world.signIn(device, { signCount: 0 }), 'cloned');
-    assert.equal(await world.signIn(device), 'ana');
+    assert.equal(await world.logIn(device), 'ana');
+    assert.equal(await world.logIn(device), 'ana');
+    assert.equal(await world.logIn(copy), 'cloned');
+    assert.equal(await world.logIn(device, { signCount: 0 }), 'cloned');
+    assert.equal(await world.logIn(device), 'ana');
   });
 
   test('a counter in an answer with a wrong signature changes nothing', async () => {
@@ -140,7 +140,7 @@ suite('copied authenticators', () => {
     const answer = device.get(await world.options(), { signCount: 4_000_000_000 });
     answer.response.signature = device.get(await world.options()).response.signature;
     assert.equal(outcomeOf(await world.check(answer)), 'invalid');
-    assert.equal(await world.signIn(device), 'ana');
+    assert.equal(await world.logIn(device), 'ana');
   });
 });
 

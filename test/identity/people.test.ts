@@ -32,7 +32,7 @@ for (const engine of ['sqlite', 'postgres'] as const) {
       const people = new People({
         ...ports,
         passkeyEvent: () => [],
-        signOut: () => assert.fail(),
+        logOut: () => assert.fail(),
         coversScopes: (scopes, wanted) => wanted.every((scope) => scopes.includes('*') || scopes.includes(scope)),
         consoleScopesOf: () => [],
       });

@@ -76,7 +76,7 @@ export class ProviderWorld {
           const accountId = request.body.toString('utf8');
           const interactionId = interaction?.id ?? null;
           const proof = { accountId, amr: 'pop', passkeyId: null, interactionId, to: '/account' } as const;
-          return this.sessions.signIn(request, proof);
+          return this.sessions.logIn(request, proof);
         },
       },
     ]);

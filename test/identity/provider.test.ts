@@ -250,7 +250,7 @@ suite('attacks', { concurrency: 2 }, () => {
     const proven = await browser.ask(`/sign-in/test${location?.search}`, { form: 'ua_ana' });
     const stolen = new TestBrowser(world.site, browser.jar.copy());
     await browser.ask(proven.location as URL);
-    await world.sessions.signOut(requestWith(browser));
+    await world.sessions.logOut(requestWith(browser));
     for (const url of [proven.location as URL, (await askedLogin()).url]) {
       const answer = await stolen.ask(url);
       assert.ok(answer.location === null || answer.location.pathname === '/sign-in', answer.location?.href ?? '');

@@ -34,7 +34,7 @@ function pagesWithoutProof(sessions: IdentitySessions): readonly IdentityPage[] 
         const waiting = await sessions.interactionOf(request);
         const accountId = request.body.toString('utf8');
         const amr = firstValue(request.headers, 'x-proof') === 'otp' ? 'otp' : 'pop';
-        return sessions.signIn(request, {
+        return sessions.logIn(request, {
           ...{ accountId, amr, passkeyId: null, to: '/account' },
           interactionId: waiting?.id ?? null,
         });
@@ -107,8 +107,8 @@ export class HostBrowser {
     for (let step = 0; step < 15; step += 1) {
       if (next.hostname === IDENTITY_HOST && next.pathname === '/sign-in') {
         if (accountId === null) throw new Error('a proof is asked for');
-        const signIn = new URL(`/sign-in/test${next.search}`, next);
-        const { headers } = await this.ask(signIn, { method: 'POST', body: accountId });
+        const logIn = new URL(`/sign-in/test${next.search}`, next);
+        const { headers } = await this.ask(logIn, { method: 'POST', body: accountId });
         next = new URL(String(headers['location']), next);
         continue;
       }

@@ -107,18 +107,18 @@ const KINDS: Readonly<Record<string, () => Promise<Admitted>>> = {
     return { ask, revoke: () => one.api('DELETE', `/credentials/${id}`) };
   },
   'a session of the console that is ended': async () => {
-    const signIn = await one.world.api(
+    const logIn = await one.world.api(
       'POST',
       '/console/session',
       { api_key: TEST_KEY },
       { key: null, headers: origin(one) },
     );
-    assert.equal(signIn.status, 201, signIn.text);
-    const cookie = signIn.headers.getSetCookie()[0]?.split(';')[0] ?? '';
-    const headers = { ...origin(two), cookie, 'postern-console-token': signIn.body.token };
+    assert.equal(logIn.status, 201, logIn.text);
+    const cookie = logIn.headers.getSetCookie()[0]?.split(';')[0] ?? '';
+    const headers = { ...origin(two), cookie, 'postern-console-token': logIn.body.token };
     const ask = async (): Promise<number> =>
       (await two.world.api('GET', '/console/session', undefined, { key: null, headers })).status;
-    return { ask, revoke: () => one.api('DELETE', `/console/sessions/${signIn.body.id}`) };
+    return { ask, revoke: () => one.api('DELETE', `/console/sessions/${logIn.body.id}`) };
   },
   'an edge that is deleted': async () => {
     const host = newHost();

@@ -81,7 +81,7 @@ suite('GET /live', () => {
   test('ends with its session or key, and with the scopes that it needs', async () => {
     const key = await makeKey(world, ['requests:read', 'series:read']);
     const bearer = { authorization: `Bearer ${key.token}` };
-    const browser = await ConsoleBrowser.signIn(world.baseUrl);
+    const browser = await ConsoleBrowser.logIn(world.baseUrl);
     const views = [
       await LiveView.open(world, 'topics=requests', bearer),
       await LiveView.open(world, 'topics=requests', { cookie: browser.cookie, 'postern-console-token': browser.token }),
@@ -149,7 +149,7 @@ suite('GET /live', () => {
   }
 
   test('rejects strangers, and cookies without their token', async () => {
-    const browser = await ConsoleBrowser.signIn(world.baseUrl);
+    const browser = await ConsoleBrowser.logIn(world.baseUrl);
     assert.equal((await browser.send('GET', '/live', { headers: { 'postern-console-token': '' } })).status, 401);
     assert.equal((await browser.send('GET', '/live', { headers: { cookie: '' } })).status, 401);
   });

@@ -26,7 +26,7 @@ for (const engine of ENGINES) {
 
     test('need cookie and token, and show who logged in with which scopes', async () => {
       const key = await makeKey(world, ['*:read']);
-      const browser = await ConsoleBrowser.signIn(world.baseUrl, key.token);
+      const browser = await ConsoleBrowser.logIn(world.baseUrl, key.token);
       assert.deepEqual(browser.answer.who, { kind: 'key', name: key.id });
       assert.deepEqual(browser.answer.scopes, ['*:read']);
       assert.equal((await browser.send('GET', '/edges/https')).status, 200);
@@ -37,13 +37,13 @@ for (const engine of ENGINES) {
           assert.equal((await browser.send('GET', path, { headers: { [missing]: '' } })).status, 401, missing);
         }
       }
-      const other = await ConsoleBrowser.signIn(world.baseUrl, key.token);
+      const other = await ConsoleBrowser.logIn(world.baseUrl, key.token);
       const mixed = await browser.send('GET', '/edges/https', { headers: { cookie: other.cookie } });
       assert.equal(codeOf(mixed), 'ERR_POSTERN_CONSOLE_SESSION');
     });
 
     test('keep neither the key nor cookie or token', async () => {
-      const browser = await ConsoleBrowser.signIn(world.baseUrl);
+      const browser = await ConsoleBrowser.logIn(world.baseUrl);
       const stored = JSON.stringify([...world.server.replica.all(CONSOLE_SESSION_KIND)]);
       const listed = (await world.api('GET', '/console/sessions')).text;
       const secret = browser.cookie.split('.')[1] as string;
@@ -54,17 +54,17 @@ for (const engine of ENGINES) {
     });
 
     test('set a cookie that scripts cannot read and that other sites do not send', async () => {
-      const signedIn = await postSession(world.baseUrl, TEST_API_KEY);
+      const loggedIn = await postSession(world.baseUrl, TEST_API_KEY);
       const port = new URL(world.baseUrl).port;
       assert.match(
-        signedIn.cookies[0] ?? '',
+        loggedIn.cookies[0] ?? '',
         new RegExp(`^postern_console_${port}=cs_\\w+\\.[\\w-]{43}; Path=/; HttpOnly; SameSite=Strict$`),
       );
-      assert.equal(signedIn.headers['cache-control'], 'no-store');
+      assert.equal(loggedIn.headers['cache-control'], 'no-store');
     });
 
     test('end at logout, revocation, age and idleness', async () => {
-      const browsers = await Promise.all([1, 2, 3, 4].map(() => ConsoleBrowser.signIn(world.baseUrl)));
+      const browsers = await Promise.all([1, 2, 3, 4].map(() => ConsoleBrowser.logIn(world.baseUrl)));
       const [left, revoked, used, idle] = browsers as [ConsoleBrowser, ConsoleBrowser, ConsoleBrowser, ConsoleBrowser];
       const status = async (browser: ConsoleBrowser) => (await browser.send('GET', '/edges/https')).status;
       const out = await left.send('DELETE', '/console/session');
@@ -95,7 +95,7 @@ for (const engine of ENGINES) {
         [deleted, () => world.api('DELETE', deleted.uri)],
         [changed, () => world.api('PATCH', changed.uri, { scopes: ['edges:read', 'edges:write'] })],
       ] as const) {
-        const browser = await ConsoleBrowser.signIn(world.baseUrl, key.token);
+        const browser = await ConsoleBrowser.logIn(world.baseUrl, key.token);
         assert.equal((await browser.send('GET', '/edges/https')).status, 200);
         assert.ok((await end()).status < 300);
         assert.equal(codeOf(await browser.send('GET', '/edges/https')), 'ERR_POSTERN_CONSOLE_SESSION');
@@ -104,7 +104,7 @@ for (const engine of ENGINES) {
     });
 
     test('are refused to pages of other origins and under names that can be rebound', async () => {
-      const browser = await ConsoleBrowser.signIn(world.baseUrl);
+      const browser = await ConsoleBrowser.logIn(world.baseUrl);
       const { host, port } = new URL(world.baseUrl);
       const body = { hostports: ['origin.localhost:443'] };
       const refused = [
@@ -132,13 +132,13 @@ for (const engine of ENGINES) {
           [403, 'ERR_POSTERN_CONSOLE_ORIGIN'],
           JSON.stringify(headers),
         );
-        const signedIn = await postSession(
+        const loggedIn = await postSession(
           world.baseUrl,
           TEST_API_KEY,
           headers.origin === '' ? { origin: 'null' } : headers,
         );
-        assert.equal(codeOf(signedIn), 'ERR_POSTERN_CONSOLE_ORIGIN', JSON.stringify(headers));
-        assert.deepEqual(signedIn.cookies, []);
+        assert.equal(codeOf(loggedIn), 'ERR_POSTERN_CONSOLE_ORIGIN', JSON.stringify(headers));
+        assert.deepEqual(loggedIn.cookies, []);
       }
       const rebound = await browser.send('GET', '/edges/https', { headers: { host: `evil.example:${port}` } });
       assert.equal(codeOf(rebound), 'ERR_POSTERN_CONSOLE_ORIGIN');
@@ -147,8 +147,8 @@ for (const engine of ENGINES) {
     });
 
     test('are never those of a cookie that somebody planted', async () => {
-      const planted = await ConsoleBrowser.signIn(world.baseUrl);
-      const victim = await ConsoleBrowser.signIn(world.baseUrl, TEST_API_KEY, { cookie: planted.cookie });
+      const planted = await ConsoleBrowser.logIn(world.baseUrl);
+      const victim = await ConsoleBrowser.logIn(world.baseUrl, TEST_API_KEY, { cookie: planted.cookie });
       assert.notEqual(victim.cookie, planted.cookie);
       assert.equal((await planted.send('GET', '/edges/https')).status, 401);
       const both = { cookie: `postern_console=cs_x.y; ${planted.cookie}; ${victim.cookie}` };
@@ -157,7 +157,7 @@ for (const engine of ENGINES) {
 
     test('of a viewer read everything but secrets, and write nothing', async () => {
       const { token } = await makeKey(world, ['*:read']);
-      const browser = await ConsoleBrowser.signIn(world.baseUrl, token);
+      const browser = await ConsoleBrowser.logIn(world.baseUrl, token);
       for (const path of ['/api_keys', '/credentials', '/changes', '/console/sessions', '/app/users', '/nodes']) {
         assert.equal((await browser.send('GET', path)).status, 200, path);
       }
@@ -222,7 +222,7 @@ suite('sign-in to the console', () => {
 
   test('a session of one node is accepted by the others, and ends on all of them', async () => {
     const [one, other] = (await openWorldsOnOneDatabase(cleanup, 2)) as [TestWorld, TestWorld];
-    const browser = await ConsoleBrowser.signIn(one.baseUrl);
+    const browser = await ConsoleBrowser.logIn(one.baseUrl);
     const status = async () => (await browser.send('GET', '/edges/https', {}, other.baseUrl)).status;
     await until(async () => (await status()) === 200);
     await browser.send('DELETE', '/console/session');
@@ -250,7 +250,7 @@ test('a sibling host cannot lock an administrator out of the console, however ma
   ];
   for (const { count, ...page } of pages) {
     const { port } = new URL(page.origin);
-    const browser = await ConsoleBrowser.signIn(address, TEST_API_KEY, page);
+    const browser = await ConsoleBrowser.logIn(address, TEST_API_KEY, page);
     const isHostOnly = browser.cookie.startsWith('__Host-');
     assert.equal(isHostOnly, page.origin.startsWith('https:'));
     const many = Array.from({ length: count }, (_, at) => `postern_console_${at}=x`);
@@ -267,7 +267,7 @@ test('a sibling host cannot lock an administrator out of the console, however ma
       }
     }
     const signedInAgain = { ...page, cookie: [...many, browser.cookie].join('; ') };
-    const again = await ConsoleBrowser.signIn(address, TEST_API_KEY, signedInAgain);
+    const again = await ConsoleBrowser.logIn(address, TEST_API_KEY, signedInAgain);
     assert.equal((await browser.send('GET', '/edges/https', { headers: page })).status, 401, 'replaced by the new one');
     const leaving = { ...page, cookie: [...many, again.cookie].join('; ') };
     assert.equal((await again.send('DELETE', '/console/session', { headers: leaving })).status, 204);

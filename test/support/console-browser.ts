@@ -10,17 +10,17 @@ export class ConsoleBrowser {
   // biome-ignore lint/suspicious/noExplicitAny: tests look into answers field by field
   readonly answer: any;
 
-  private constructor(baseUrl: string, signedIn: BrowserAnswer) {
+  private constructor(baseUrl: string, loggedIn: BrowserAnswer) {
     this.baseUrl = baseUrl;
-    this.cookie = (signedIn.cookies[0] ?? '').split(';')[0] ?? '';
-    this.token = signedIn.body.token;
-    this.answer = signedIn.body;
+    this.cookie = (loggedIn.cookies[0] ?? '').split(';')[0] ?? '';
+    this.token = loggedIn.body.token;
+    this.answer = loggedIn.body;
   }
 
-  static async signIn(baseUrl: string, apiKey = TEST_API_KEY, headers = {}): Promise<ConsoleBrowser> {
-    const signedIn = await postSession(baseUrl, apiKey, headers);
-    assert.equal(signedIn.status, 201, signedIn.bytes.toString());
-    return new ConsoleBrowser(baseUrl, signedIn);
+  static async logIn(baseUrl: string, apiKey = TEST_API_KEY, headers = {}): Promise<ConsoleBrowser> {
+    const loggedIn = await postSession(baseUrl, apiKey, headers);
+    assert.equal(loggedIn.status, 201, loggedIn.bytes.toString());
+    return new ConsoleBrowser(baseUrl, loggedIn);
   }
 
   /** As the page sends it; `headers` replace those that it would have, and '' removes one. */

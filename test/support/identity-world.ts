@@ -166,7 +166,7 @@ export class IdentityBrowser {
     return this.submit('/invitation/passkey', { ...fields, response });
   }
 
-  async signIn(device: SoftAuthenticator, query = '', different: Deviations = {}): Promise<EdgeAnswer> {
+  async logIn(device: SoftAuthenticator, query = '', different: Deviations = {}): Promise<EdgeAnswer> {
     const page = await this.open(`/sign-in${query}`);
     if (page.status !== 200) return page;
     const options = await this.options(`/sign-in/options${query}`);

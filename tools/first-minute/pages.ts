@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import type { Page } from 'playwright-core';
-import { acceptInvitation, signIn } from '../../test/identity/identity-tabs.ts';
+import { acceptInvitation, logIn } from '../../test/identity/identity-tabs.ts';
 import { chromiumPath } from '../../test/support/chromium.ts';
 import type { Cleanup } from '../../test/support/cleanup.ts';
 import { launchTrustingChromium, VirtualAuthenticator } from '../../test/support/trusting-chromium.ts';
@@ -44,7 +44,7 @@ export async function photograph(
   await page.goto(app);
   await page.getByText('continue to').waitFor();
   const login = await still(page, 'A visitor must log in');
-  await signIn(page, device);
+  await logIn(page, device);
   await page.waitForURL(app);
   await page.getByRole('heading', { name: 'Welcome' }).waitFor();
   return { invited, login, entered: await still(page, 'After the login: your application') };

@@ -10,7 +10,7 @@ export interface ConsoleConfig {
   readonly base_url: string;
 }
 
-export async function signIn(apiKey: string): Promise<void> {
+export async function logIn(apiKey: string): Promise<void> {
   const response = await send('POST', '/console/session', {
     headers: { 'content-type': 'application/json', 'service-version': '2' },
     body: JSON.stringify({ api_key: apiKey }),
@@ -41,7 +41,7 @@ export async function resumeSession(): Promise<void> {
   }
 }
 
-export async function signOut(): Promise<void> {
+export async function logOut(): Promise<void> {
   const token = sessionToken();
   try {
     await request('DELETE', '/console/session');

@@ -1,19 +1,19 @@
 import { useEffect } from 'preact/hooks';
 import { session } from '../api/session-token.ts';
 import { Toasts } from '../components/toast.tsx';
-import { SignInPage } from '../pages/sign-in/sign-in-page.tsx';
+import { LoginPage } from '../pages/login/login-page.tsx';
 import { loadApiDocument } from '../schema/openapi-document.ts';
 import { Frame } from './frame.tsx';
 
 export function App() {
-  const isSignedIn = session.value !== null && session.value !== undefined;
+  const isLoggedIn = session.value !== null && session.value !== undefined;
   useEffect(() => {
-    if (isSignedIn) void loadApiDocument();
-  }, [isSignedIn]);
+    if (isLoggedIn) void loadApiDocument();
+  }, [isLoggedIn]);
   if (session.value === undefined) return null;
   return (
     <>
-      {isSignedIn ? <Frame /> : <SignInPage />}
+      {isLoggedIn ? <Frame /> : <LoginPage />}
       <Toasts />
     </>
   );

@@ -1,5 +1,5 @@
 import type { Signal } from '@preact/signals';
-import { signOut } from '../api/session.ts';
+import { logOut } from '../api/session.ts';
 import { session } from '../api/session-token.ts';
 import { Icon } from '../components/icon.tsx';
 import { submitted } from '../format/text.ts';
@@ -43,7 +43,7 @@ export function TopBar({ isMenuOpen }: { isMenuOpen: Signal<boolean> }) {
         {who?.name}
         {session.value?.role !== undefined && ` (${session.value.role})`}
       </span>
-      <button type="button" class="small" onClick={() => void signOut().catch(() => {})}>
+      <button type="button" class="small" onClick={() => void logOut().catch(() => {})}>
         Log out
       </button>
     </header>

@@ -13,7 +13,7 @@ import { withRefs } from '../../control/resources/requests/requests.ts';
 import { coversScopes } from '../../control/resources/scopes.ts';
 import type { ApiDependencies, DocumentsOpened } from './api-documents.ts';
 import { nodeName } from './cluster/nodes.ts';
-import { consolePeople, firstAdministratorLink, signOutOneself } from './people/console-people.ts';
+import { consolePeople, firstAdministratorLink, logOutOneself } from './people/console-people.ts';
 import { programVersion } from './version.ts';
 
 /** Who may call the API: with an API key, on this machine, or logged in at the console. */
@@ -70,7 +70,7 @@ function openPeople(deps: ApiDependencies, opened: DocumentsOpened, ports: Opera
     consoleScopesOf: (claims) => settings.consoleScopesOf(claims),
     mail: (mail) => identity.mail(mail),
     passkeyEvent: (type, record) => ports.liveEvent(type, () => renderPasskey(record, ports), ''),
-    signOut: (person) => signOutOneself(person, { issuer: identity.issuer, operations, ports }),
+    logOut: (person) => logOutOneself(person, { issuer: identity.issuer, operations, ports }),
   });
 }
 

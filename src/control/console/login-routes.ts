@@ -7,7 +7,7 @@ import type { JsonObject } from '../../kit/json.ts';
 import { isEmailVerified } from '../../kit/text/email-address.ts';
 import type { Store } from '../../store/store.ts';
 import type { FailedAuthenticationDelay } from '../api/authentication.ts';
-import type { SignedIn } from '../resources/console-session-record.ts';
+import type { LoggedIn } from '../resources/console-session-record.ts';
 import { consoleErrors } from './errors.ts';
 import { sendErrorPage } from './pages.ts';
 import type { Role } from './roles.ts';
@@ -30,7 +30,7 @@ interface LoginRoutesOptions {
   readonly flows: LoginFlows;
   readonly baseUrl: string;
   readonly delay: FailedAuthenticationDelay;
-  startSession(request: FastifyRequest, who: SignedIn): Promise<StartedSession>;
+  startSession(request: FastifyRequest, who: LoggedIn): Promise<StartedSession>;
 }
 
 /** Login with OpenID Connect. A browser visits both addresses, so failures are pages. */
@@ -46,7 +46,7 @@ export function addLoginRoutes(app: FastifyInstance, options: LoginRoutesOptions
   );
   app.get('/console/callback', (request, reply) =>
     withErrorPage(request, reply, options, async () => {
-      const who = await signedIn(request, people ?? noProvider(), flows);
+      const who = await loggedIn(request, people ?? noProvider(), flows);
       const { cookie, token } = await options.startSession(request, who);
       const cookies = [flows.endedCookie, sessionCookie(new URL(options.baseUrl), cookie)];
       // A fragment reaches no server and no log; the page removes it from the address.
@@ -57,7 +57,7 @@ export function addLoginRoutes(app: FastifyInstance, options: LoginRoutesOptions
   );
 }
 
-async function signedIn(request: FastifyRequest, people: People, flows: LoginFlows): Promise<SignedIn> {
+async function loggedIn(request: FastifyRequest, people: People, flows: LoginFlows): Promise<LoggedIn> {
   const callbackUrl = new URL(request.url, 'http://localhost');
   const start = flows.ofCallback(request.headers.cookie, callbackUrl.searchParams.get('state'));
   const { subject, claims, sid } = await people.provider.exchange({ ...start, callbackUrl });

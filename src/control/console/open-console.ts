@@ -17,8 +17,8 @@ import { addLiveRoutes, type LiveRoutesOptions } from './live-routes.ts';
 import { addLoginRoutes, LoginFlows, type People } from './login-routes.ts';
 import { addPageRoutes, ConsoleFiles, pageUrl } from './pages.ts';
 import { ConsoleSessions, principalOf, sessionView, startSession, TOKEN_HEADER } from './sessions/console-sessions.ts';
+import { addLinkRoutes, LoginLinks } from './sessions/login-links.ts';
 import { addSessionRoutes, checkBrowserOrigin, type OwnAddress, sessionOver } from './sessions/session-routes.ts';
-import { addLinkRoutes, SignInLinks } from './sessions/sign-in-links.ts';
 
 const SWEEP_EVERY_MS = 10 * 60_000;
 const PATHS = [
@@ -111,7 +111,7 @@ export function openConsole(options: ConsoleOptions): OpenedConsole {
         });
         addSessionRoutes(app, { sessions, replica, own, view, authenticate, startSession: begin });
         const delay = new FailedAuthenticationDelay(clock, (ms) => sleep(ms, undefined, { ref: false }));
-        const links = new SignInLinks(clock);
+        const links = new LoginLinks(clock);
         addLinkRoutes(app, { links, own, replica, authenticate, delay, startSession: begin });
         addLoginRoutes(app, {
           people,

@@ -94,7 +94,7 @@ export interface IdentityPeople {
     use: { readonly signCount: number; readonly atMs: number },
   ): Promise<boolean>;
   /** Ends all logins of the person, on every node, with the console and other applications. The passkeys stay. */
-  signOut(accountId: string): Promise<void>;
+  logOut(accountId: string): Promise<void>;
   /** `last_login_at` of the account. */
   recordLogin(accountId: string, atMs: number): Promise<void>;
 }
@@ -132,7 +132,7 @@ export interface IdentitySession {
 
 export type ProofKind = 'pop' | 'otp';
 
-export interface SignInProof {
+export interface LoginProof {
   readonly accountId: string;
   readonly amr: ProofKind;
   /** Id of the passkey; null: a code. */
@@ -185,11 +185,11 @@ export interface GivenConsent {
 export interface IdentitySessions {
   of(request: WholeRequest): Promise<IdentitySession | null>;
   /** After a proof. The browser's earlier session ends. */
-  signIn(request: WholeRequest, proof: SignInProof): Promise<WholeAnswer>;
+  logIn(request: WholeRequest, proof: LoginProof): Promise<WholeAnswer>;
   /** The application that waits gets the login of the browser's session; null: that is not enough for it. */
   resume(request: WholeRequest, interactionId: string): Promise<WholeAnswer | null>;
   /** Ends the browser's session; the answer must have these headers. */
-  signOut(request: WholeRequest): Promise<HeaderList>;
+  logOut(request: WholeRequest): Promise<HeaderList>;
   /** Null if the request names none, or one that is over. */
   interactionOf(request: WholeRequest): Promise<WaitingInteraction | null>;
   /** Null if the request names none, if it is over, or if it is that of another session. */

@@ -54,7 +54,7 @@ export interface PeoplePorts {
   mail(mail: PersonalMail): RecordPut | null;
   passkeyEvent(type: 'passkey_created.v0' | 'passkey_deleted.v0', record: StoredRecord): readonly OutboxEvent[];
   /** As an administrator can, by wish of the person. */
-  signOut(person: Pick<Person, 'id' | 'email'>): Promise<void>;
+  logOut(person: Pick<Person, 'id' | 'email'>): Promise<void>;
   /** Scopes of the role that the setting console_roles gives a person with these claims; none without a role. */
   consoleScopesOf(claims: JsonObject): readonly string[];
   /** Whether the first scopes include all of the others. */
@@ -228,9 +228,9 @@ export class People implements IdentityPeople {
     return recorded === true;
   }
 
-  async signOut(accountId: string): Promise<void> {
+  async logOut(accountId: string): Promise<void> {
     const person = this.account(accountId);
-    if (person !== undefined) await this.#ports.signOut(person);
+    if (person !== undefined) await this.#ports.logOut(person);
   }
 
   /** `last_login_at` of the account, to the minute. */

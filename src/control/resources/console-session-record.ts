@@ -11,7 +11,7 @@ export interface ConsoleSession {
   readonly revision: number;
   readonly cookieHash: string;
   readonly tokenHash: string;
-  readonly who: SignedIn;
+  readonly who: LoggedIn;
   readonly createdAtMs: number;
   readonly lastUsedAtMs: number;
   readonly lifetimeMs: number;
@@ -20,7 +20,7 @@ export interface ConsoleSession {
   readonly userAgent: string;
 }
 
-export type SignedIn =
+export type LoggedIn =
   | { readonly kind: 'key'; readonly name: string; readonly apiKeyId: string; readonly scopes: readonly string[] }
   /** A command on the machine of a node made a link. The session ends when the setting `local_commands` gives other scopes. */
   | { readonly kind: 'local'; readonly name: string; readonly scopes: readonly string[] }

@@ -7,7 +7,7 @@ import { apiUrl, dataDirectory, findApiKey, isOnThisMachine } from '../api/conne
 import { createTextSource } from '../api/text-source.ts';
 import { type Command, type CommandContext, type CommandSyntax, INVALID_USAGE, parseCommand } from '../command.ts';
 import { API_URL, switchFlag } from '../shared-flags.ts';
-import { administratorLink, browserCommand, type SignInLink, signInLink } from './sign-in-link.ts';
+import { administratorLink, browserCommand, type LoginLink, loginLink } from './login-link.ts';
 
 const SYNTAX: CommandSyntax = {
   name: 'open',
@@ -55,12 +55,12 @@ async function firstLink(api: string, context: CommandContext): Promise<string |
 }
 
 /** With the rights of this machine's user, or with an API key, if there is one. */
-async function linkFor(api: string, parsed: ParsedFlags, context: CommandContext): Promise<SignInLink | null> {
+async function linkFor(api: string, parsed: ParsedFlags, context: CommandContext): Promise<LoginLink | null> {
   if (!context.isTerminal) return null;
   const key = await findApiKey(api, parsed, context, createTextSource());
   if (key === null || (key.renew === undefined && !isOnThisMachine(api))) return null;
   const transport = new Transport({ baseUrl: api, fetch: fetchWith(key), apiKey: key.key });
-  return signInLink(transport, api, context.env).catch(() => null);
+  return loginLink(transport, api, context.env).catch(() => null);
 }
 
 /** Whether the program exists. It outlives this command. */

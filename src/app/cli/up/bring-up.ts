@@ -7,7 +7,7 @@ import type { WireValue } from '../../../kit/settings/setting.ts';
 import type { LoadedConfig } from '../../settings/load.ts';
 import { settingOf } from '../../settings/schema.ts';
 import { dialled } from '../doctor/dial.ts';
-import { administratorLink, signInLink } from '../open/sign-in-link.ts';
+import { administratorLink, loginLink } from '../open/login-link.ts';
 import { sayWhileSlow } from '../output/terminal.ts';
 import { installService } from '../service/install-service.ts';
 import { checkMachine, identityHostFor } from './check-machine.ts';
@@ -295,7 +295,7 @@ async function consolePlace(
 ): Promise<ConsolePlace> {
   const here = serverUrl(loaded);
   const isLink = context.isTerminal;
-  const link = isLink ? await signInLink(transport, here, context.env) : null;
+  const link = isLink ? await loginLink(transport, here, context.env) : null;
   return {
     url: link?.url ?? `${here}/console`,
     isLink,

@@ -7,9 +7,9 @@ const local = (port: number) => ({ host: '127.0.0.1', port });
 test('prints first commands that fit the running server', () => {
   const bootstrapped = { apiKey: 'key-1', authtoken: 'token-1', administratorLink: null };
   const addresses = { api: local(7080), edge: local(18443), tunnel: { host: '0.0.0.0', port: 17444 } };
-  const signInLink = { url: 'http://127.0.0.1:7080/console/enter?link=x', code: 'ABCD-EFGH', name: 'First API key' };
+  const loginLink = { url: 'http://127.0.0.1:7080/console/enter?link=x', code: 'ABCD-EFGH', name: 'First API key' };
   const text = welcomeText(
-    { baseUrl: 'http://127.0.0.1:7080', bootstrapped, addresses, signInLink },
+    { baseUrl: 'http://127.0.0.1:7080', bootstrapped, addresses, loginLink },
     '/var/lib/postern',
   );
   assert.match(
@@ -30,17 +30,17 @@ test('prints first commands that fit the running server', () => {
 test('omits what an agent finds automatically and what a server without the role cannot do', () => {
   const bootstrapped = { apiKey: null, authtoken: null, administratorLink: null };
   const of = (addresses: Parameters<typeof welcomeText>[0]['addresses']) =>
-    welcomeText({ baseUrl: 'http://127.0.0.1:7080', bootstrapped, addresses, signInLink: null }, 'postern-data');
+    welcomeText({ baseUrl: 'http://127.0.0.1:7080', bootstrapped, addresses, loginLink: null }, 'postern-data');
   assert.doesNotMatch(of({ api: local(7080), tunnel: local(7444) }), /export|YOUR-/);
   assert.doesNotMatch(of({ api: local(7080) }), /http 3000|app\.localhost|logs you in/);
 });
 
 test('shows how to get a link to the console where it has none, unless an administrator gets the first one', () => {
   const addresses = { api: local(7080) };
-  const of = (administratorLink: string | null, signInLink: Parameters<typeof welcomeText>[0]['signInLink'] = null) =>
+  const of = (administratorLink: string | null, loginLink: Parameters<typeof welcomeText>[0]['loginLink'] = null) =>
     welcomeText(
       {
-        ...{ baseUrl: 'http://127.0.0.1:7080', addresses, signInLink },
+        ...{ baseUrl: 'http://127.0.0.1:7080', addresses, loginLink },
         bootstrapped: { apiKey: null, authtoken: null, administratorLink },
       },
       'postern-data',

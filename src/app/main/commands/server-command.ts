@@ -13,7 +13,7 @@ import {
   parseCommand,
   SETTINGS_EXIT_CODE,
 } from '../../cli/command.ts';
-import { ownSignInLink, type SignInLink } from '../../cli/open/sign-in-link.ts';
+import { type LoginLink, ownLoginLink } from '../../cli/open/login-link.ts';
 import { problemText } from '../../cli/problem-text.ts';
 import { switchFlag } from '../../cli/shared-flags.ts';
 import { type ConfigInput, foreignApiUrl, type LoadedConfig, loadConfig } from '../../settings/load.ts';
@@ -159,7 +159,7 @@ const DEFAULTS = { baseUrl: 'http://127.0.0.1:7080', serverAddr: '127.0.0.1:7444
 
 interface Welcomed extends Pick<RunningServer, 'addresses' | 'baseUrl' | 'bootstrapped'> {
   /** Logs a browser in to the console, once. */
-  readonly signInLink: SignInLink | null;
+  readonly loginLink: LoginLink | null;
 }
 
 /** For the person who typed `npm start`: the addresses, the links to follow, what to type next. */
@@ -171,10 +171,10 @@ export function welcomeText(server: Welcomed, dataDir: string): string {
   if (authtoken !== null) rows.push(`  Agent token in ${join(dataDir, 'first-authtoken')}`);
   if (apiKey !== null || authtoken !== null)
     rows.push('', '  Commands in this folder find the key and the token. Delete the files when you have other keys.');
-  if (server.signInLink !== null)
-    rows.push('', '  This link logs you in to the console, once, within ten minutes:', `  ${server.signInLink.url}`);
-  if (server.signInLink !== null && server.signInLink.code !== null)
-    rows.push(`  Its page asks for this code: ${server.signInLink.code}`);
+  if (server.loginLink !== null)
+    rows.push('', '  This link logs you in to the console, once, within ten minutes:', `  ${server.loginLink.url}`);
+  if (server.loginLink !== null && server.loginLink.code !== null)
+    rows.push(`  Its page asks for this code: ${server.loginLink.code}`);
   if (administratorLink !== null)
     rows.push('', '  Become the first administrator with this link, once, within 24 hours:', `  ${administratorLink}`);
   const variables = [
@@ -202,8 +202,8 @@ export function welcomeText(server: Welcomed, dataDir: string): string {
 }
 
 /** Without the first API key at hand, and unless the link for the first administrator stands above. */
-function consoleLink({ signInLink, bootstrapped }: Welcomed): readonly string[] {
-  if (signInLink !== null || bootstrapped.administratorLink !== null) return [];
+function consoleLink({ loginLink, bootstrapped }: Welcomed): readonly string[] {
+  if (loginLink !== null || bootstrapped.administratorLink !== null) return [];
   return ['', '  Or log in to the console:', '', `  ${ownCommand()} open`];
 }
 
@@ -319,8 +319,8 @@ async function serve({ args, context, env, predecessor }: Start): Promise<number
   if (context.isTerminal && predecessor === null) {
     const { addresses, baseUrl, bootstrapped } = server;
     const { api_key: preset, data_dir: dataDir } = loaded.config;
-    const signInLink = await ownSignInLink(baseUrl, bootstrapped.apiKey ?? preset, dataDir);
-    context.print(welcomeText({ addresses, baseUrl, bootstrapped, signInLink }, dataDir));
+    const loginLink = await ownLoginLink(baseUrl, bootstrapped.apiKey ?? preset, dataDir);
+    context.print(welcomeText({ addresses, baseUrl, bootstrapped, loginLink }, dataDir));
   }
   const successor = await Promise.race([stopping, failure.happened, restarts.handedOver]);
   stopWatchdog();

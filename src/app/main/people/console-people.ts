@@ -202,22 +202,22 @@ function compile({ claim, value }: RoleRule): ReturnType<typeof compileRules> | 
   return compileRules({ allow: [rule], deny: [], bearer: [] });
 }
 
-interface SignOutPorts {
+interface LogoutPorts {
   readonly issuer: string;
   readonly operations: readonly Operation<OperationPorts>[];
   readonly ports: OperationPorts;
 }
 
 /** The API's own operation, by wish of the person, whom the history names. */
-export async function signOutOneself(
+export async function logOutOneself(
   { id, email }: Pick<Person, 'id' | 'email'>,
-  { issuer, operations, ports }: SignOutPorts,
+  { issuer, operations, ports }: LogoutPorts,
 ): Promise<void> {
-  const signOut = operations.find(({ resource, verb }) => resource === 'user_accounts' && verb === 'sign_out');
-  if (signOut === undefined) throw new Error('people cannot be logged out');
+  const logOut = operations.find(({ resource, verb }) => resource === 'user_accounts' && verb === 'sign_out');
+  if (logOut === undefined) throw new Error('people cannot be logged out');
   const principal = { ...OPERATOR_REQUEST.principal, person: email, identity: { issuer, subject: id } };
   try {
-    await signOut.run({ ...OPERATOR_REQUEST, principal, params: { id }, body: {} }, ports);
+    await logOut.run({ ...OPERATOR_REQUEST, principal, params: { id }, body: {} }, ports);
   } catch (error) {
     // Somebody deleted the account meanwhile, and its logins with it.
     if (!(error instanceof PosternError && error.code === 'ERR_POSTERN_NOT_FOUND')) throw error;

@@ -13,7 +13,7 @@ import {
   type ConsoleSession,
   endsAtMs,
   isOver,
-  type SignedIn,
+  type LoggedIn,
   sessionDoc,
   sessionOf,
 } from '../../resources/console-session-record.ts';
@@ -90,7 +90,7 @@ export class ConsoleSessions {
   }
 
   async start(
-    who: SignedIn,
+    who: LoggedIn,
     browser: { readonly address: string; readonly userAgent: string },
   ): Promise<StartedSession> {
     const { clock, newId, idleMs, lifetimeMs } = this.#options;
@@ -162,7 +162,7 @@ export class ConsoleSessions {
     await this.#delete(over);
   }
 
-  async #endSurplus(who: SignedIn): Promise<void> {
+  async #endSurplus(who: LoggedIn): Promise<void> {
     const owner = ownerOf(who);
     const own = [...this.#options.replica.all(CONSOLE_SESSION_KIND)]
       .map(sessionOf)
@@ -197,7 +197,7 @@ export class ConsoleSessions {
   }
 }
 
-function ownerOf(who: SignedIn): string {
+function ownerOf(who: LoggedIn): string {
   if (who.kind === 'local') return who.name;
   return who.kind === 'key' ? who.apiKeyId : `person ${who.subject}`;
 }
@@ -210,7 +210,7 @@ function isSecret(given: string, hash: string): boolean {
 export function startSession(
   sessions: ConsoleSessions,
   logger: Pick<Logger, 'info'>,
-): (request: FastifyRequest, who: SignedIn) => Promise<StartedSession> {
+): (request: FastifyRequest, who: LoggedIn) => Promise<StartedSession> {
   return async (request, who) => {
     const previous = sessions.ofCookie(request.headers.cookie, () => true);
     const userAgent = request.headers['user-agent'] ?? '';

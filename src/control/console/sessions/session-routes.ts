@@ -9,7 +9,7 @@ import type { Replica } from '../../../store/replica/replica.ts';
 import type { Authenticate } from '../../api/authentication.ts';
 import { ignoreContentType, unwrapBody } from '../../api/request-parts.ts';
 import { invalidBody } from '../../documents/errors.ts';
-import { type ConsoleSession, keyName, type SignedIn } from '../../resources/console-session-record.ts';
+import { type ConsoleSession, keyName, type LoggedIn } from '../../resources/console-session-record.ts';
 import { LOCAL_CALLER } from '../../resources/operation.ts';
 import { consoleErrors } from '../errors.ts';
 import {
@@ -33,7 +33,7 @@ interface SessionRoutesOptions {
   /** What the page learns about a session. */
   readonly view: (session: ConsoleSession) => JsonObject;
   readonly authenticate: Authenticate;
-  startSession(request: FastifyRequest, who: SignedIn): Promise<StartedSession>;
+  startSession(request: FastifyRequest, who: LoggedIn): Promise<StartedSession>;
 }
 
 /** Login with an API key, the current session, and logout. */
@@ -82,7 +82,7 @@ async function keyOwner(
   request: FastifyRequest,
   apiKey: string,
   { authenticate, replica }: SessionRoutesOptions,
-): Promise<SignedIn> {
+): Promise<LoggedIn> {
   const headers = { authorization: `Bearer ${apiKey.trim()}` };
   try {
     const { principal } = await authenticate({ headers, ip: request.ip, method: request.method });

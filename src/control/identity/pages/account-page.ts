@@ -9,9 +9,9 @@ import type {
   ShownApplication,
   ShownSession,
 } from '../contracts.ts';
+import { WITHOUT_SCRIPT } from './login.ts';
 import { type IdentityPageContent, redirectAnswer, shownTime } from './page-answer.ts';
 import type { OwnForm } from './page-ports.ts';
-import { WITHOUT_SCRIPT } from './sign-in.ts';
 
 export interface AccountView {
   readonly account: Person;

@@ -27,8 +27,8 @@ const FORMS: Readonly<Record<string, ServeForm>> = {
   '/account/sessions/end': endSession,
   '/account/applications/end': endApplication,
   '/account/consents/withdraw': withdrawConsent,
-  '/account/sign-out': signOut,
-  '/account/sign-out-everywhere': signOutEverywhere,
+  '/account/sign-out': logOut,
+  '/account/sign-out-everywhere': logOutEverywhere,
 };
 
 /** My account: the own passkeys, sessions and decisions. */
@@ -45,7 +45,7 @@ export function accountRoutes(ports: PagePorts): readonly IdentityPage[] {
 }
 
 async function showPage(ports: PagePorts, request: WholeRequest): Promise<WholeAnswer> {
-  const found = await signedIn(ports, request);
+  const found = await loggedIn(ports, request);
   if (found === null) return redirectAnswer('/sign-in');
   const { account, session } = found;
   const page = accountPage({
@@ -65,7 +65,7 @@ async function showPage(ports: PagePorts, request: WholeRequest): Promise<WholeA
 async function serveForm(ports: PagePorts, request: WholeRequest, serve: ServeForm): Promise<WholeAnswer> {
   const form = ownForm(request, ports);
   if ('answer' in form) return form.answer;
-  const found = await signedIn(ports, request);
+  const found = await loggedIn(ports, request);
   if (found !== null) return serve(ports, { request, ...form, ...found });
   return refusalAnswer(request, {
     code: 'ERR_POSTERN_IDENTITY_SESSION',
@@ -75,7 +75,7 @@ async function serveForm(ports: PagePorts, request: WholeRequest, serve: ServeFo
   });
 }
 
-async function signedIn(
+async function loggedIn(
   { sessions, people }: PagePorts,
   request: WholeRequest,
 ): Promise<{ readonly session: IdentitySession; readonly account: Person } | null> {
@@ -102,12 +102,12 @@ async function withdrawConsent(ports: PagePorts, { account, fields }: AccountFor
   return toAccount('withdrawn');
 }
 
-async function signOut(ports: PagePorts, { request }: AccountForm): Promise<WholeAnswer> {
-  const headers = await ports.sessions.signOut(request);
+async function logOut(ports: PagePorts, { request }: AccountForm): Promise<WholeAnswer> {
+  const headers = await ports.sessions.logOut(request);
   return redirectAnswer('/sign-in', [...headers, 'set-cookie', clearedConfirmation()]);
 }
 
-async function signOutEverywhere(ports: PagePorts, form: AccountForm): Promise<WholeAnswer> {
-  await ports.people.signOut(form.account.id);
-  return signOut(ports, form);
+async function logOutEverywhere(ports: PagePorts, form: AccountForm): Promise<WholeAnswer> {
+  await ports.people.logOut(form.account.id);
+  return logOut(ports, form);
 }

@@ -5,9 +5,9 @@ import type { WholeAnswer, WholeRequest } from '../../../kit/http/whole-request.
 import type { IdentityPage, WaitingInteraction } from '../contracts.ts';
 import { CODE_SECONDS, type EmailCodes } from '../email-codes.ts';
 import { knownBrowserOf } from '../passkeys/browser-cookie.ts';
+import { beginLogin, findInteraction, loginPath } from './login.ts';
 import { type IdentityPageContent, pageAnswer, redirectAnswer, refusalAnswer } from './page-answer.ts';
-import { type PagePorts, signInPerson } from './page-ports.ts';
-import { beginSignIn, findInteraction, signInPath } from './sign-in.ts';
+import { logInPerson, type PagePorts } from './page-ports.ts';
 
 const NAME = '__Host-postern-code';
 
@@ -22,37 +22,37 @@ export function codeRoutes(ports: PagePorts, codes: EmailCodes): readonly Identi
 
 async function ask(ports: PagePorts, codes: EmailCodes, request: WholeRequest): Promise<WholeAnswer> {
   // The attempt is not given back: whether a mail was sent must not show.
-  const begun = await beginSignIn(ports, request);
+  const begun = await beginLogin(ports, request);
   if ('answer' in begun) return begun.answer;
   const { fields, browser, interaction } = begun;
   const email = (fields.get('email') ?? '').trim();
-  if (!email.includes('@')) return noAddress(request, signInPath('/sign-in', interaction));
+  if (!email.includes('@')) return noAddress(request, loginPath('/sign-in', interaction));
   const { clientAddress } = request;
   const sealed = codes.ask(email, { browser, clientAddress, known: knownBrowserOf(ports, request) });
   const cookie = setCookie(NAME, sealed, CODE_SECONDS);
-  return redirectAnswer(signInPath('/code', interaction), ['set-cookie', cookie]);
+  return redirectAnswer(loginPath('/code', interaction), ['set-cookie', cookie]);
 }
 
 async function showPage(ports: PagePorts, request: WholeRequest): Promise<WholeAnswer> {
   const found = await findInteraction(ports, request);
   if ('answer' in found) return found.answer;
-  if (sealedCode(request) === null) return redirectAnswer(signInPath('/sign-in', found.interaction));
+  if (sealedCode(request) === null) return redirectAnswer(loginPath('/sign-in', found.interaction));
   return pageAnswer(codePage(found.interaction));
 }
 
 async function check(ports: PagePorts, codes: EmailCodes, request: WholeRequest): Promise<WholeAnswer> {
-  const begun = await beginSignIn(ports, request);
+  const begun = await beginLogin(ports, request);
   if ('answer' in begun) return begun.answer;
   const { fields, browser, interaction, attempt } = begun;
   const account = await codes.check(sealedCode(request) ?? '', browser, fields.get('code') ?? '');
   if (account === null) {
     attempt.failed();
-    return wrongCode(request, signInPath('/code', interaction));
+    return wrongCode(request, loginPath('/code', interaction));
   }
   attempt.succeeded();
   const interactionId = interaction?.id ?? null;
   const proof = { accountId: account.id, amr: 'otp', passkeyId: null, interactionId, to: '/account' } as const;
-  const answer = await signInPerson(ports, request, proof);
+  const answer = await logInPerson(ports, request, proof);
   return { ...answer, headers: [...answer.headers, 'set-cookie', clearCookie(NAME)] };
 }
 
@@ -82,7 +82,7 @@ function wrongCode(request: WholeRequest, back: string): WholeAnswer {
 
 /** The same for every address: it does not tell who has an account. */
 function codePage(interaction: WaitingInteraction | null): IdentityPageContent {
-  const path = (below: string): string => escapedHtml(signInPath(below, interaction));
+  const path = (below: string): string => escapedHtml(loginPath(below, interaction));
   return {
     title: 'Enter the code',
     formsLeadTo: 'applications',

@@ -6,9 +6,9 @@ import { accountRoutes } from './account-routes.ts';
 import { codeRoutes } from './code-routes.ts';
 import { consentRoutes } from './consent-routes.ts';
 import { invitationRoutes } from './invitation-routes.ts';
+import { loginRoutes } from './login.ts';
 import { refusalAnswer } from './page-answer.ts';
 import type { PagePorts } from './page-ports.ts';
-import { signInRoutes } from './sign-in.ts';
 
 const RETRY_AFTER_SECONDS = '5';
 const CHANGE_PENDING = 'ERR_POSTERN_IDENTITY_CHANGE_PENDING';
@@ -20,7 +20,7 @@ export function identityPages(
 ): readonly IdentityPage[] {
   const own = { ...ports, offersCodes: codes !== null };
   const pages = [
-    ...signInRoutes(own),
+    ...loginRoutes(own),
     ...consentRoutes(own),
     ...invitationRoutes(own),
     ...accountRoutes(own),

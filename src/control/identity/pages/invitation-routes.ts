@@ -5,9 +5,9 @@ import type { FoundInvitation, IdentityPage, InvitationProblem, Person } from '.
 import { keptBrowserCookie } from '../passkeys/browser-cookie.ts';
 import { register, registrationOptions } from '../passkeys/register.ts';
 import { ceremonyRefusal } from './ceremony-refusal.ts';
+import { WITHOUT_SCRIPT } from './login.ts';
 import { type IdentityPageContent, jsonAnswer, pageAnswer, refusalAnswer, shownTime } from './page-answer.ts';
-import { beginAttempt, deviceName, ownForm, type PagePorts, signInPerson } from './page-ports.ts';
-import { WITHOUT_SCRIPT } from './sign-in.ts';
+import { beginAttempt, deviceName, logInPerson, ownForm, type PagePorts } from './page-ports.ts';
 
 /** Accepting an invitation: the person creates the first passkey of the account, or one more. */
 export function invitationRoutes(ports: PagePorts): readonly IdentityPage[] {
@@ -61,7 +61,7 @@ async function accept(ports: PagePorts, request: WholeRequest): Promise<WholeAns
   const { account, passkeyId } = accepted;
   const accountId = account.id;
   ports.log.info({ account: accountId, request_id: request.id }, 'an invitation was accepted');
-  return signInPerson(ports, request, {
+  return logInPerson(ports, request, {
     ...{ accountId, amr: 'pop', passkeyId, interactionId: null },
     to: '/account?done=welcome',
   });
@@ -97,7 +97,7 @@ async function otherPerson(ports: PagePorts, request: WholeRequest, account: Per
 }
 
 async function endOtherSession(ports: PagePorts, request: WholeRequest, account: Person): Promise<HeaderList> {
-  return (await otherPerson(ports, request, account)) === null ? [] : ports.sessions.signOut(request);
+  return (await otherPerson(ports, request, account)) === null ? [] : ports.sessions.logOut(request);
 }
 
 interface InvitationView {

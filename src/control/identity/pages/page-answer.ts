@@ -56,7 +56,7 @@ export function pageAnswer(
   page: IdentityPageContent,
   { status = 200, headers = [] }: { readonly status?: number; readonly headers?: HeaderList } = {},
 ): WholeAnswer {
-  const code = page.hasScript === true ? signInScript() : null;
+  const code = page.hasScript === true ? loginScript() : null;
   return {
     status,
     headers: [
@@ -123,7 +123,7 @@ function policy(page: IdentityPageContent, code: string | null): string {
   ].join('; ');
 }
 
-function signInScript(): string {
+function loginScript(): string {
   script ??= readProgramFile('control/identity/pages/generated/sign-in.js');
   return script;
 }

@@ -1,6 +1,6 @@
 import { firstValue } from '../../../kit/http/header-values.ts';
 import { isSameOrigin, type WholeAnswer, type WholeRequest } from '../../../kit/http/whole-request.ts';
-import type { IdentityPeople, IdentitySessions, SignInProof } from '../contracts.ts';
+import type { IdentityPeople, IdentitySessions, LoginProof } from '../contracts.ts';
 import { browserOf, knownBrowserCookie } from '../passkeys/browser-cookie.ts';
 import type { Challenges, RelyingParty } from '../passkeys/ceremony.ts';
 import { refusalAnswer } from './page-answer.ts';
@@ -88,9 +88,9 @@ export function ownForm(request: WholeRequest, { party }: Pick<PagePorts, 'party
 }
 
 /** After a proof: the browser goes on to the application or to a page of this host. */
-export async function signInPerson(ports: PagePorts, request: WholeRequest, proof: SignInProof): Promise<WholeAnswer> {
+export async function logInPerson(ports: PagePorts, request: WholeRequest, proof: LoginProof): Promise<WholeAnswer> {
   const { sessions, people, clock, offersCodes } = ports;
-  const answer = await sessions.signIn(request, proof);
+  const answer = await sessions.logIn(request, proof);
   await people.recordLogin(proof.accountId, clock.nowMs());
   if (!offersCodes) return answer;
   const cookie = knownBrowserCookie(ports, request, proof.accountId);

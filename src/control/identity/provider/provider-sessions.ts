@@ -9,10 +9,10 @@ import type {
   GivenConsent,
   IdentitySession,
   IdentitySessions,
+  LoginProof,
   ProofKind,
   ProvedPeopleReader,
   ShownSession,
-  SignInProof,
   WaitingConsent,
   WaitingInteraction,
 } from '../contracts.ts';
@@ -61,7 +61,7 @@ export class ProviderSessions implements IdentitySessions {
     return session === null ? null : shown(session);
   }
 
-  async signIn(request: WholeRequest, proof: SignInProof): Promise<WholeAnswer> {
+  async logIn(request: WholeRequest, proof: LoginProof): Promise<WholeAnswer> {
     const { provider, store, clock, personKey, sessionSeconds } = this.#ports;
     const earlier = await this.#found(request);
     const isSame = earlier?.accountId === proof.accountId;
@@ -96,7 +96,7 @@ export class ProviderSessions implements IdentitySessions {
     return this.#goOn(request, session, interactionId, '/account');
   }
 
-  async signOut(request: WholeRequest): Promise<HeaderList> {
+  async logOut(request: WholeRequest): Promise<HeaderList> {
     const session = await this.#found(request);
     if (session !== null) await this.#ports.provider.endSession(session.uid);
     return this.#clearedCookies();

@@ -52,17 +52,17 @@ export function invitationMail(
 
 const ALL = { beforeId: null, limit: Number.MAX_SAFE_INTEGER };
 
-interface SignedOut {
+interface LoggedOut {
   readonly deletes: readonly RecordKey[];
   readonly endsPeople: readonly EndedPerson[];
 }
 
 /** Everything that ends when a person is logged out, for one transaction. `keepsLink`: the invitation ends otherwise. */
-export function signedOut(
+export function loggedOut(
   accountId: string,
   { reader, identity }: { readonly reader: RecordReader; readonly identity: ResourceSettings['identity'] },
   { keepsLink = false }: { readonly keepsLink?: boolean } = {},
-): SignedOut {
+): LoggedOut {
   const links = keepsLink ? [] : invitationsOf(accountId, reader).map(keyOf);
   // While identity is off, nobody is logged in by it.
   if (identity === null) return { deletes: links, endsPeople: [] };
@@ -157,7 +157,7 @@ export const accountActions: readonly Operation<AccountPorts>[] = [
         const mail = identity.mail(invitationMail(account, invitation, identity));
         sentTo = mail === null ? null : account.email;
         const removed = request.body['remove_passkeys'] === true ? deletedPasskeys(id, request.principal, ports) : null;
-        const ended = removed === null ? null : signedOut(id, { reader, identity }, { keepsLink: true });
+        const ended = removed === null ? null : loggedOut(id, { reader, identity }, { keepsLink: true });
         return {
           beside: {
             puts: [invitation.put, ...(mail === null ? [] : [mail])],
@@ -190,7 +190,7 @@ export const accountActions: readonly Operation<AccountPorts>[] = [
       const id = request.params['id'] as string;
       const { reader } = documents;
       const { revision } = await documents.update(USER_ACCOUNT_KIND, id, request, () => ({
-        beside: signedOut(id, { reader, identity: people.identity }),
+        beside: loggedOut(id, { reader, identity: people.identity }),
         event: 'signed_out',
       }));
       return { body: null, revision };

@@ -30,7 +30,7 @@ import {
   type ResourceSettings,
 } from '../resource.ts';
 import { coversScope, coversScopes } from '../scopes.ts';
-import { accountActions, identityOf, invitationMail, invitationsOf, keyOf, signedOut } from './account-actions.ts';
+import { accountActions, identityOf, invitationMail, invitationsOf, keyOf, loggedOut } from './account-actions.ts';
 
 const ALL = { beforeId: null, limit: Number.MAX_SAFE_INTEGER };
 
@@ -166,15 +166,15 @@ export const userAccounts = defineResource({
   ends: (next, previous, { id, reader, settings }) => {
     const { identity } = settings;
     // The store deletes the invitation with the account.
-    if (next === null) return signedOut(id, { reader, identity }, { keepsLink: true });
-    if (previous.active && !next.active) return signedOut(id, { reader, identity });
+    if (next === null) return loggedOut(id, { reader, identity }, { keepsLink: true });
+    if (previous.active && !next.active) return loggedOut(id, { reader, identity });
     // The link was sent to the earlier address, where somebody else may read it.
     const isSameAddress = emailKey(next.email).key === emailKey(previous.email).key;
     // Somebody who got in with fewer rights must not have more now: the person proves again who they are.
     if (isPromotion(next, previous, id, settings)) {
       const isGood = ({ inviter_scopes: scopes }: Invitation): boolean => coversPerson(scopes, next, id, settings);
       const keepsLink = isSameAddress && invitationsOf(id, reader).every((record) => isGood(invitationOf(record)));
-      return signedOut(id, { reader, identity }, { keepsLink });
+      return loggedOut(id, { reader, identity }, { keepsLink });
     }
     return isSameAddress ? {} : { deletes: invitationsOf(id, reader).map(keyOf) };
   },

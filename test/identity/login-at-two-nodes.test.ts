@@ -30,8 +30,8 @@ suite('logging in at two nodes', () => {
     await there.submit('/account/sign-out');
     assert.equal((await browser.open('/account')).headers['location'], '/sign-in');
     const asked = await there.options('/sign-in/options');
-    const signedIn = await browser.submit('/sign-in/passkey', { response: JSON.stringify(device.get(asked)) });
-    assert.equal(signedIn.status, 303);
+    const loggedIn = await browser.submit('/sign-in/passkey', { response: JSON.stringify(device.get(asked)) });
+    assert.equal(loggedIn.status, 303);
     assert.equal((await there.open('/account')).status, 200);
   });
 
@@ -65,7 +65,7 @@ suite('logging in at two nodes', () => {
     assert.equal((await one.browser().accept(url, device)).status, 303);
     await other.edge.world.server.replica.refresh();
     const copy = device.copy();
-    const answers = await Promise.all([one.browser().signIn(device), other.browser().signIn(copy)]);
+    const answers = await Promise.all([one.browser().logIn(device), other.browser().logIn(copy)]);
     assert.deepEqual(
       answers.map(({ status }) => status).sort((a, b) => a - b),
       [303, 403],
@@ -79,6 +79,6 @@ suite('logging in at two nodes', () => {
     await one.edge.api('PATCH', `/user_accounts/${id}`, { active: false });
     await other.edge.world.server.replica.refresh();
     assert.equal((await browser.at(other).open('/account')).headers['location'], '/sign-in');
-    assert.match((await other.browser().signIn(device)).text, /account is disabled/);
+    assert.match((await other.browser().logIn(device)).text, /account is disabled/);
   });
 });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { browserCommand } from './sign-in-link.ts';
+import { browserCommand } from './login-link.ts';
 
 const URL_OF_CONSOLE = 'http://127.0.0.1:7080/console?a=1&b=2';
 const CASES: readonly (readonly [string, NodeJS.Platform, Record<string, string>, string | null])[] = [

@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import { type ApiError, asApiError } from '../../api/api-error.ts';
 import { get } from '../../api/request.ts';
-import { type ConsoleConfig, signIn } from '../../api/session.ts';
+import { type ConsoleConfig, logIn } from '../../api/session.ts';
 import { endedBecause } from '../../api/session-token.ts';
 import { useLoaded } from '../../api/use-loaded.ts';
 import { Icon } from '../../components/icon.tsx';
@@ -10,7 +10,7 @@ import { submitted } from '../../format/text.ts';
 import { LOGIN } from '../../router/location.ts';
 
 /** The key is exchanged for a session and is kept nowhere. */
-export function SignInPage() {
+export function LoginPage() {
   const [error, setError] = useState<ApiError | null>(null);
   const [isBusy, setBusy] = useState(false);
   const config = useLoaded('config', (abort) => get<ConsoleConfig>('/console/config', abort));
@@ -23,7 +23,7 @@ export function SignInPage() {
     setBusy(true);
     setError(null);
     try {
-      await signIn(key);
+      await logIn(key);
     } catch (failure) {
       setError(asApiError(failure));
     } finally {

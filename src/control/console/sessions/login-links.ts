@@ -7,7 +7,7 @@ import { hashToken, isSameSecret, newCode, shownCode, typedCode } from '../../..
 import type { Replica } from '../../../store/replica/replica.ts';
 import type { Authenticate, FailedAuthenticationDelay } from '../../api/authentication.ts';
 import { ignoreContentType } from '../../api/request-parts.ts';
-import { keyName, type SignedIn } from '../../resources/console-session-record.ts';
+import { keyName, type LoggedIn } from '../../resources/console-session-record.ts';
 import { LOCAL_CALLER } from '../../resources/operation.ts';
 import { consoleErrors } from '../errors.ts';
 import { sendErrorPage, sendPage } from '../pages.ts';
@@ -23,7 +23,7 @@ const MAX_LINKS = 100;
 const MAX_TRIES = 5;
 
 interface Link {
-  readonly who: SignedIn;
+  readonly who: LoggedIn;
   readonly endsAtMs: number;
   readonly codeHash: string;
   tries: number;
@@ -41,7 +41,7 @@ interface MadeLink {
  * can read the arguments of a browser that somebody else starts, so a link alone opens a page that asks for its code, which
  * the terminal shows. Links are kept as hashes in the memory of this process: a link is opened at once, at the address for which it was made.
  */
-export class SignInLinks {
+export class LoginLinks {
   readonly #clock: Clock;
   readonly #links = new Map<string, Link>();
 
@@ -49,7 +49,7 @@ export class SignInLinks {
     this.#clock = clock;
   }
 
-  make(who: SignedIn): MadeLink {
+  make(who: LoggedIn): MadeLink {
     const [id, code] = [`postern_cl_${randomBytes(32).toString('base64url')}`, newCode()];
     const endsAtMs = this.#clock.nowMs() + LIFETIME_MS;
     this.#links.set(hashToken(id), { who, endsAtMs, codeHash: codeHash(id, code), tries: 0 });
@@ -67,7 +67,7 @@ export class SignInLinks {
   }
 
   /** Null: the code is wrong, or the link is not open. */
-  take(id: string, typed: string): SignedIn | null {
+  take(id: string, typed: string): LoggedIn | null {
     const link = this.#links.get(hashToken(id));
     if (link === undefined || !this.isOpen(id)) return null;
     const isRight = isSameSecret(codeHash(id, typedCode(typed)), link.codeHash);
@@ -83,12 +83,12 @@ function codeHash(id: string, code: string): string {
 }
 
 interface LinkRoutesOptions {
-  readonly links: SignInLinks;
+  readonly links: LoginLinks;
   readonly own: OwnAddress;
   readonly replica: Pick<Replica, 'get'>;
   readonly authenticate: Authenticate;
   readonly delay: FailedAuthenticationDelay;
-  startSession(request: FastifyRequest, who: SignedIn): Promise<StartedSession>;
+  startSession(request: FastifyRequest, who: LoggedIn): Promise<StartedSession>;
 }
 
 /** An API key, or a command on this machine, makes a link, and a browser that opens it is logged in with its rights. */
@@ -100,7 +100,7 @@ export function addLinkRoutes(app: FastifyInstance, options: LinkRoutesOptions):
     const { authorization } = headers;
     const attempt = { headers: authorization === undefined ? {} : { authorization }, ip, method };
     const { apiKeyId, scopes } = (await options.authenticate(attempt)).principal;
-    const who: SignedIn = apiKeyId.startsWith(LOCAL_CALLER)
+    const who: LoggedIn = apiKeyId.startsWith(LOCAL_CALLER)
       ? { kind: 'local', name: apiKeyId, scopes }
       : { kind: 'key', name: keyName(apiKeyId, replica), apiKeyId, scopes };
     const { id, code, expiresAt } = links.make(who);

@@ -5,10 +5,10 @@ import { authenticate, authenticationOptions } from '../passkeys/authenticate.ts
 import { keptBrowserCookie } from '../passkeys/browser-cookie.ts';
 import { ceremonyRefusal } from './ceremony-refusal.ts';
 import { type IdentityPageContent, jsonAnswer, pageAnswer, redirectAnswer, refusalAnswer } from './page-answer.ts';
-import { type Attempt, beginAttempt, type OwnForm, ownForm, type PagePorts, signInPerson } from './page-ports.ts';
+import { type Attempt, beginAttempt, logInPerson, type OwnForm, ownForm, type PagePorts } from './page-ports.ts';
 
 /** Logging in with a passkey, for an application or to see the own account. */
-export function signInRoutes(ports: PagePorts): readonly IdentityPage[] {
+export function loginRoutes(ports: PagePorts): readonly IdentityPage[] {
   return [
     { method: 'GET', path: '/sign-in', serve: (request) => showPage(ports, request) },
     { method: 'POST', path: '/sign-in/options', serve: (request) => giveOptions(ports, request) },
@@ -20,16 +20,16 @@ async function showPage(ports: PagePorts, request: WholeRequest): Promise<WholeA
   const found = await findInteraction(ports, request);
   if ('answer' in found) return found.answer;
   const { interaction } = found;
-  const isSignedIn = (await ports.sessions.of(request)) !== null;
-  if (isSignedIn && interaction === null) return redirectAnswer('/account');
+  const isLoggedIn = (await ports.sessions.of(request)) !== null;
+  if (isLoggedIn && interaction === null) return redirectAnswer('/account');
   // Another tab has logged in meanwhile.
-  if (isSignedIn && interaction?.mustProveAgain === false) {
+  if (isLoggedIn && interaction?.mustProveAgain === false) {
     const answer = await ports.sessions.resume(request, interaction.id);
     if (answer !== null) return answer;
   }
   const cookie = keptBrowserCookie(request, (bytes) => ports.randomText(bytes));
   const { offersCodes } = ports;
-  return pageAnswer(signInPage({ interaction, offersCodes }), { headers: ['set-cookie', cookie] });
+  return pageAnswer(loginPage({ interaction, offersCodes }), { headers: ['set-cookie', cookie] });
 }
 
 async function giveOptions(ports: PagePorts, request: WholeRequest): Promise<WholeAnswer> {
@@ -41,35 +41,35 @@ async function giveOptions(ports: PagePorts, request: WholeRequest): Promise<Who
 }
 
 async function checkPasskey(ports: PagePorts, request: WholeRequest): Promise<WholeAnswer> {
-  const begun = await beginSignIn(ports, request);
+  const begun = await beginLogin(ports, request);
   if ('answer' in begun) return begun.answer;
   const { fields, browser, interaction, attempt } = begun;
   const scope = { purpose: 'sign_in', browser, accountId: '' } as const;
   const proof = await authenticate(ports, fields.get('response') ?? '', scope);
   if ('problem' in proof) {
     attempt.failed();
-    return ceremonyRefusal(ports, request, proof.problem, signInPath('/sign-in', interaction));
+    return ceremonyRefusal(ports, request, proof.problem, loginPath('/sign-in', interaction));
   }
   attempt.succeeded();
   const interactionId = interaction?.id ?? null;
   const { account, passkey } = proof;
   const passkeyId = passkey.id;
-  return signInPerson(ports, request, { accountId: account.id, amr: 'pop', passkeyId, interactionId, to: '/account' });
+  return logInPerson(ports, request, { accountId: account.id, amr: 'pop', passkeyId, interactionId, to: '/account' });
 }
 
-interface SignInView {
+interface LoginView {
   readonly interaction: WaitingInteraction | null;
   readonly offersCodes: boolean;
 }
 
 /** The address of a page or form of a login: it names the application's request, if there is one. */
-export function signInPath(path: string, interaction: WaitingInteraction | null): string {
+export function loginPath(path: string, interaction: WaitingInteraction | null): string {
   return interaction === null ? path : `${path}?interaction=${encodeURIComponent(interaction.id)}`;
 }
 
 /** The field offers passkeys among its suggestions; the button opens the browser's dialog. */
-function signInPage({ interaction, offersCodes }: SignInView): IdentityPageContent {
-  const path = (below: string): string => escapedHtml(signInPath(below, interaction));
+function loginPage({ interaction, offersCodes }: LoginView): IdentityPageContent {
+  const path = (below: string): string => escapedHtml(loginPath(below, interaction));
   const asks =
     interaction === null
       ? ''
@@ -99,16 +99,16 @@ ${WITHOUT_SCRIPT}`,
 export const WITHOUT_SCRIPT =
   '<noscript><p>Passkeys need JavaScript. Allow it for this site, and load the page again.</p></noscript>';
 
-interface BegunSignIn extends OwnForm {
+interface BegunLogin extends OwnForm {
   readonly interaction: WaitingInteraction | null;
   readonly attempt: Attempt;
 }
 
 /** A form with a proof: sent by our own page, for an application that still waits if it names one, as one more attempt. */
-export async function beginSignIn(
+export async function beginLogin(
   ports: PagePorts,
   request: WholeRequest,
-): Promise<BegunSignIn | { readonly answer: WholeAnswer }> {
+): Promise<BegunLogin | { readonly answer: WholeAnswer }> {
   const form = ownForm(request, ports);
   if ('answer' in form) return form;
   const found = await findInteraction(ports, request);

@@ -6,7 +6,7 @@ import { isOnThisMachine } from '../api/connection.ts';
 import { type AdministratorLinkReply, answerFrom, controlDirectory, openSockets } from '../restart/control-protocol.ts';
 
 /** A link that logs a browser in to the console once, within ten minutes, with the rights of the API key. */
-export interface SignInLink {
+export interface LoginLink {
   readonly url: string;
   /** What the page of the link asks for; null: the URL has it. */
   readonly code: string | null;
@@ -18,11 +18,11 @@ export interface SignInLink {
  * A browser of this machine gets the URL as an argument, from a command or from a click in a terminal, and every user here
  * can read arguments. So with a screen, the code is apart. Without one, somebody copies the URL to another machine.
  */
-export async function signInLink(
+export async function loginLink(
   transport: Transport,
   apiUrl: string,
   env: Readonly<Record<string, string | undefined>>,
-): Promise<SignInLink> {
+): Promise<LoginLink> {
   const { text } = await transport.send({ method: 'POST', path: '/console/links' });
   const { path, code, name } = JSON.parse(text) as {
     readonly path: string;
@@ -35,16 +35,12 @@ export async function signInLink(
 }
 
 /** For the server that greets a person at a terminal. Null: it is published elsewhere, or no key of it is at hand. */
-export async function ownSignInLink(
-  baseUrl: string,
-  given: string | null,
-  dataDir: string,
-): Promise<SignInLink | null> {
+export async function ownLoginLink(baseUrl: string, given: string | null, dataDir: string): Promise<LoginLink | null> {
   if (!isOnThisMachine(baseUrl)) return null;
   const file = join(dataDir, 'first-api-key');
   const apiKey = given ?? (await readFile(file, 'utf8').catch(() => '')).trim();
   if (apiKey === '') return null;
-  return signInLink(new Transport({ baseUrl, fetch: apiFetch, apiKey }), baseUrl, process.env).catch(() => null);
+  return loginLink(new Transport({ baseUrl, fetch: apiFetch, apiKey }), baseUrl, process.env).catch(() => null);
 }
 
 /** The program that opens a URL in the user's browser, with its arguments; null where there is no screen. */
