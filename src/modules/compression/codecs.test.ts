@@ -18,9 +18,9 @@ import {
   zstdDecompressSync,
 } from 'node:zlib';
 import fc from 'fast-check';
+import { CODINGS, type Coding } from '../../kit/http/content-coding.ts';
 import { waits } from '../../kit/net/waiting-bytes.ts';
 import { type Codec, CompressingStream, type Compressor, codecs, hasCompressor, ReusedDeflate } from './codecs.ts';
-import { CODINGS, type Coding } from './eligibility.ts';
 
 const MAX_BYTES = 4_096;
 const TEXT = Buffer.from('{"id":1,"name":"user 7919"}'.repeat(60));

@@ -12,9 +12,9 @@ import {
   zstdCompressSync,
 } from 'node:zlib';
 import { guarded, listen, listenOnce } from '../../kit/guarded-listeners.ts';
+import type { Coding } from '../../kit/http/content-coding.ts';
 import { SharedPlaces } from '../../kit/net/shared-places.ts';
 import { roomForBytes } from '../../kit/net/waiting-bytes.ts';
-import type { Coding } from './eligibility.ts';
 
 /** Parts of the runtime's compressor that npm's own `minizlib` relies on too, so that they stay (Node 26.10). */
 interface NativeParts {

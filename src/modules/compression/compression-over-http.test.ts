@@ -15,8 +15,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib';
 import { preparePorts } from '../../../test/support/inert-ports.ts';
 import { trafficRequest } from '../../../test/support/traffic-request.ts';
+import { CODINGS, type Coding } from '../../kit/http/content-coding.ts';
 import { compression } from './compression.ts';
-import { CODINGS, type Coding } from './eligibility.ts';
 
 /** The module with real connections: an upstream, a small proxy that applies the result of `prepare`, and clients. */
 const decoder = { zstd: createZstdDecompress, br: createBrotliDecompress, gzip: createGunzip, deflate: createInflate };

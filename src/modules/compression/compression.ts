@@ -1,11 +1,12 @@
 import Type from 'typebox';
+import { type Coding, chooseCoding } from '../../kit/http/content-coding.ts';
 import type { HeaderList } from '../../kit/http/header-values.ts';
 import type { AgentForm } from '../contract/agent-form.ts';
 import type { TrafficRequest } from '../contract/decides.ts';
 import { defineModule, enabledField } from '../contract/module.ts';
 import type { ResponseTransform, TrafficResponseHead } from '../contract/prepared-module.ts';
 import { CompressingStream, codecs, hasCompressor, MAX_WHOLE_BYTES } from './codecs.ts';
-import { type Coding, chooseCoding, eligibilityOf, isEventStream, readFacts, saysNoTransform } from './eligibility.ts';
+import { eligibilityOf, isEventStream, readFacts, saysNoTransform } from './eligibility.ts';
 
 const compressionAgentForm: AgentForm = {
   order: 4,
