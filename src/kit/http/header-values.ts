@@ -51,12 +51,12 @@ const MAX_MS = 31 * 24 * 60 * 60 * 1000;
 export function retryAtMs(value: string | null, nowMs: number): number | null {
   if (value === null) return null;
   const text = value.trim();
-  const ms = /^\d{1,9}$/.test(text) ? nowMs + Number(text) * 1000 : dateMs(text);
+  const ms = /^\d{1,9}$/.test(text) ? nowMs + Number(text) * 1000 : httpDateMs(text);
   return ms === null ? null : Math.min(Math.max(ms, nowMs), nowMs + MAX_MS);
 }
 
-/** Only the form that RFC 9110 requires: `Date.parse` also accepts bare numbers. */
-function dateMs(text: string): number | null {
+/** Only the form that RFC 9110 §5.6.7 requires: `Date.parse` also accepts bare numbers. Null for anything else. */
+export function httpDateMs(text: string): number | null {
   if (!/^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/.test(text)) return null;
   const ms = Date.parse(text);
   return Number.isNaN(ms) ? null : ms;
