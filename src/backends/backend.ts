@@ -1,5 +1,6 @@
 import type { Static, TObject, TProperties } from 'typebox';
 import type { ErrorCode, ErrorRows } from '../kit/errors.ts';
+import type { FolderRules } from '../kit/files/folder-site.ts';
 import type { HeaderList } from '../kit/http/header-values.ts';
 import type { JsonObject } from '../kit/json.ts';
 import type { Ref } from '../kit/schema/annotations.ts';
@@ -25,6 +26,8 @@ export interface Backend<Config extends TObject = TObject> {
    */
   config(anyBackend: readonly string[]): Config;
   check?(config: Static<Config>): readonly FieldProblem[];
+  /** The same, where it depends on the settings of the server that is asked. */
+  checkOnServer?(config: Static<Config>, settings: BackendSettings): readonly FieldProblem[];
   /** Read-only fields computed at read time. */
   readonly live?: LiveBackendFields<Static<Config>>;
   /** Ids of the backends that a configuration refers to. A kind with this hook is checked for cycles. */
@@ -46,6 +49,14 @@ export interface Backend<Config extends TObject = TObject> {
   ): readonly Target<Upstream>[];
   /** Errors of its unreachable targets. */
   readonly errors?: ErrorRows;
+}
+
+/** Settings of the server that a configuration must fit. */
+export interface BackendSettings {
+  /** The folders that may be served; null: not known, because no server is asked. */
+  readonly fileRoots: readonly string[] | null;
+  /** Never served. */
+  readonly dataDir: string;
 }
 
 interface LiveBackendFields<Config> {
@@ -93,6 +104,8 @@ export interface UpstreamAddress {
 /** Lookups that a kind of backend uses to find its targets. It chooses among upstreams, and sends nothing to them. */
 export interface TargetPorts<Upstream> {
   upstreamFor(address: string, isTls: boolean): Upstream;
+  /** A folder of this server. The rules are asked for once for each version of the backend. */
+  folderOf(backend: Pick<BackendSnapshot, 'id'>, rules: () => Omit<FolderRules, 'roots' | 'forbidden'>): Upstream;
   /** Online tunnels with all of these labels, least busy first; an unreachable target when there is none. */
   tunnelsWith(labels: Readonly<Record<string, string>>): readonly Target<Upstream>[];
   /** A number from 0 up to but not including 1. */

@@ -110,6 +110,14 @@ export const howToPlans: Readonly<Record<string, Plan>> = {
   'docs/how-to/get-alerts.md': {
     blocks: [{ run: quiet }, { run: /alert_raised\.v0/ }],
   },
+  'docs/how-to/serve-a-folder.md': {
+    setup: postern,
+    blocks: [
+      { run: /\+ backend \/srv\/www\/docs[\s\S]*https:\/\/docs\.localhost:7443/ },
+      { skip: 'test/up/folder.test.ts runs it' },
+      { run: /fallback +index\.html/ },
+    ],
+  },
   'docs/how-to/pause-a-site.md': {
     setup: ownEdge('shop.example.com'),
     blocks: [

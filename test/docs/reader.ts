@@ -62,7 +62,11 @@ export class Reader {
       cwd: folder,
       launcher: join(folder, 'bin', 'postern.mjs'),
       // The webhook's receiver is on loopback here.
-      env: { POSTERN_EVENTS_ALLOW_CIDRS: '127.0.0.0/8', POSTERN_IDENTITY_HOST: 'id.localhost:7443' },
+      env: {
+        POSTERN_EVENTS_ALLOW_CIDRS: '127.0.0.0/8',
+        POSTERN_IDENTITY_HOST: 'id.localhost:7443',
+        POSTERN_FILE_ROOTS: '/srv/www',
+      },
     });
     const ready = await server.ready();
     const { edge } = ready.addresses as unknown as { edge: string };

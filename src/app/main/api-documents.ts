@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { resolve } from 'node:path';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import type { Health } from '../../control/api/health.ts';
@@ -161,6 +162,8 @@ function settingsOfResources(deps: ApiDependencies): ResourceSettings {
     edgePorts: listening.includes(0) ? null : publicPorts({ listening, mapped: config.edge_host_ports }),
     tunnelNamesUnder: (host) => deps.tunnelNamesUnder(host),
     certificateFileDirs: config.certificate_file_dirs,
+    fileRoots: config.file_roots,
+    dataDir: resolve(config.data_dir),
     region: config.region,
     domain: config.domain,
     moduleSettings: config.moduleSettings,

@@ -222,6 +222,10 @@ const ownSettings = {
   upstream_allow_cidrs: required(cidrList, {
     description: 'Link-local and metadata address ranges that upstreams may use. They are blocked by default.',
   }),
+  file_roots: required(pathList, {
+    description:
+      'Folders that "files" backends may serve, with everything below them, such as /srv/www. Empty: none. The data directory is never served, and no symbolic link leads out of a served folder.',
+  }),
   sites: optional(path, {
     description:
       'File or directory in the format of "postern apply". The server applies it to itself at its start and on SIGHUP, in one change, and removes what an earlier one had, once nobody has written to it for a second. A file with a mistake changes nothing and is a problem. Not for several nodes: use "postern apply".',

@@ -97,7 +97,7 @@ const GROUPS: readonly (readonly [title: string, names: readonly string[]])[] = 
     ['ambiguous_paths', 'drop_request_headers', 'forwarded_header', 'request_id_header', 'hsts_'],
   ],
   ['Limits of the edge', ['edge_', 'rate_limit_keys']],
-  ['Upstreams', ['upstream_']],
+  ['Upstreams', ['upstream_', 'file_roots']],
   ['Certificates', ['acme', 'certificate_file_dirs']],
   ['Client certificates and lists of addresses', ['crl_', 'lists_', 'country_database']],
   ['Logins', ['oidc_', 'oauth_', 'login_', 'password_', 'agent_issuer_allow_cidrs']],

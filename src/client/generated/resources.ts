@@ -19,6 +19,7 @@ import { EventSubscriptionsClient } from './event-subscriptions.ts';
 import { EventTypesClient } from './event-types.ts';
 import { ExplainClient } from './explain.ts';
 import { FailoverBackendsClient } from './failover-backends.ts';
+import { FilesBackendsClient } from './files-backends.ts';
 import { GuestLinksClient } from './guest-links.ts';
 import { HttpResponseBackendsClient } from './http-response-backends.ts';
 import { HttpsEdgeRoutesClient } from './https-edge-routes.ts';
@@ -70,6 +71,7 @@ export type * from './event-subscriptions.ts';
 export type * from './event-types.ts';
 export type * from './explain.ts';
 export type * from './failover-backends.ts';
+export type * from './files-backends.ts';
 export type * from './guest-links.ts';
 export type * from './http-response-backends.ts';
 export type * from './https-edge-routes.ts';
@@ -128,6 +130,8 @@ export class Resources {
   readonly httpResponseBackends: HttpResponseBackendsClient;
   /** Forwards requests to one address. */
   readonly staticBackends: StaticBackendsClient;
+  /** Serves the files of a folder on the server. */
+  readonly filesBackends: FilesBackendsClient;
   /** Tests of addresses, before a backend has them. */
   readonly backends: BackendsClient;
   /** A CA certificate against which the mutual TLS module verifies client certificates. */
@@ -254,6 +258,7 @@ export class Resources {
     this.failoverBackends = new FailoverBackendsClient(transport);
     this.httpResponseBackends = new HttpResponseBackendsClient(transport);
     this.staticBackends = new StaticBackendsClient(transport);
+    this.filesBackends = new FilesBackendsClient(transport);
     this.backends = new BackendsClient(transport);
     this.certificateAuthorities = new CertificateAuthoritiesClient(transport);
     this.tlsCertificates = new TlsCertificatesClient(transport);

@@ -19,6 +19,8 @@ function offlineSettings(config: JsonObject): ResourceSettings {
     edgePorts: null,
     tunnelNamesUnder: () => [],
     certificateFileDirs: [],
+    fileRoots: null,
+    dataDir: '',
     region: '',
     domain: '',
     scopes: [],

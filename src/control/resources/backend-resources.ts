@@ -41,7 +41,10 @@ function backendResource(backend: Backend): ConfigurationResource<TObject, Backe
       ids: backend.memberIds?.(config) ?? [],
       places: backend.sendsTo?.(config) ?? (backend.memberIds === undefined ? [wholeOf(backend, config)] : []),
     }),
-    check: (config) => backend.check?.(config) ?? [],
+    check: (config, settings) => [
+      ...(backend.check?.(config) ?? []),
+      ...(backend.checkOnServer?.(config, settings) ?? []),
+    ],
     ...(backend.memberIds !== undefined && { checkReferred: tooManyWays }),
     ...(live !== undefined && { live: liveFields(live) }),
   });

@@ -1,5 +1,6 @@
 import type { Static, TNull, TObject, TProperties, TSchema } from 'typebox';
 import Type from 'typebox';
+import type { BackendSettings } from '../../backends/backend.ts';
 import type { JsonObject } from '../../kit/json.ts';
 import type { FieldProblem } from '../../kit/schema/field-problem.ts';
 import type { ModuleSettings } from '../../modules/module-settings.ts';
@@ -222,7 +223,7 @@ interface Authorization {
   readonly eventTypes: readonly EventType[];
 }
 
-export interface ResourceSettings {
+export interface ResourceSettings extends BackendSettings {
   /** Values of the modules' own settings, for their checks. */
   readonly moduleSettings: ModuleSettings;
   /** The ports that visitors can use; null: any free one. */

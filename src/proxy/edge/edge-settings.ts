@@ -1,3 +1,4 @@
+import type { FolderBounds } from '../../kit/files/open-file.ts';
 import type { ReservedNames } from '../../modules/reserved-names.ts';
 import type { UpstreamLimits } from '../upstream/upstream.ts';
 import type { AdmissionLimits } from './admission.ts';
@@ -14,6 +15,8 @@ export interface EdgeSettings {
   readonly admission: AdmissionLimits;
   readonly tls: Partial<TlsLimits>;
   readonly upstream: UpstreamLimits;
+  /** Folders that may be served, and those of them that never are. Absent: none. */
+  readonly folders?: Pick<FolderBounds, 'roots' | 'forbidden'>;
   /** Absent: no header. */
   readonly strictTransportSecurity?: StrictTransportSecuritySettings;
   readonly forwarding: ForwardingSettings;

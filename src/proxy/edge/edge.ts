@@ -18,6 +18,7 @@ import { type EdgeSettings, headRules } from './edge-settings.ts';
 import { LOOK_EVERY_MS } from './exchange/live-exchanges.ts';
 import { backendTargets } from './forwarding/backend-targets.ts';
 import { EarlyAnswers } from './forwarding/early-answers.ts';
+import { Folders, NO_FOLDERS } from './forwarding/folders.ts';
 import { AddressesInUse, Upstreams } from './forwarding/upstreams.ts';
 import { StalledResponses } from './http/stalled-responses.ts';
 import { UnsentResponses } from './http/unread-bodies.ts';
@@ -137,6 +138,7 @@ function openDestinations(options: EdgeOptions, metrics: EdgeMetrics): Destinati
       free: () => descriptors.free('upstream'),
     }),
   });
+  const folders = new Folders(settings.folders ?? NO_FOLDERS, descriptors && (() => descriptors.admits('upstream')));
   const tunnels = createTunnelTraffic({
     ...{ snapshots, settings, clock, random, metrics },
     tunnels: options.tunnels ?? NO_TUNNELS,
@@ -147,6 +149,7 @@ function openDestinations(options: EdgeOptions, metrics: EdgeMetrics): Destinati
   });
   const targetsOf = backendTargets({
     upstreamFor: (address, isTls) => upstreams.get(address, isTls),
+    folderOf: (backend, rules) => folders.of(backend, rules),
     random,
     tunnels: tunnels.targets,
   });

@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import { resolve } from 'node:path';
 import type { Logger } from 'pino';
 import { Counter, type Registry } from 'prom-client';
 import type { Catalog } from '../../../control/documents/catalog.ts';
@@ -236,6 +237,7 @@ export function edgeSettings(config: Config): EdgeSettings {
       maxHeaderBytes: 131_072,
       maxHeaderCount: 500,
     },
+    folders: { roots: config.file_roots, forbidden: [resolve(config.data_dir)] },
     forwarding: { addsForwarded: config.forwarded_header },
     recording: { headers: config.request_history_headers, keepsQuery: config.request_history_query },
     marksForwarded: config.request_id_header,

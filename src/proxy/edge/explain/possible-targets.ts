@@ -45,6 +45,7 @@ export function possibleTargets(backend: BackendSnapshot, reach: ReachView): rea
   const labelled: PossibleTarget[] = [];
   const found = backendOfRecordKind(backend.kind)?.targets(backend as never, {
     upstreamFor: () => INERT_UPSTREAM,
+    folderOf: () => INERT_UPSTREAM,
     random: () => 0,
     tunnelsWith: (labels) => {
       const online = reach.online.matching(labels);

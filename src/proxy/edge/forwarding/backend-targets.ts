@@ -7,7 +7,7 @@ import type { OnlineTunnel, OnlineTunnels } from '../tunnels/online-tunnels.ts';
 import { AGENT_OFFLINE, NO_TUNNEL, NODE_ISOLATED } from '../tunnels/tunnel-failures.ts';
 import { always, TunnelUpstream } from '../tunnels/tunnel-upstream.ts';
 
-interface BackendTargetsOptions extends Pick<TargetPorts<Upstream>, 'upstreamFor' | 'random'> {
+interface BackendTargetsOptions extends Pick<TargetPorts<Upstream>, 'upstreamFor' | 'folderOf' | 'random'> {
   readonly tunnels: TunnelTargets;
 }
 
@@ -18,6 +18,7 @@ export function backendTargets(
   const { tunnels, random } = options;
   const ports: TargetPorts<Upstream> = {
     upstreamFor: options.upstreamFor,
+    folderOf: options.folderOf,
     random,
     tunnelsWith: (labels) => tunnels.withLabels(labels, random),
     targetsOf,

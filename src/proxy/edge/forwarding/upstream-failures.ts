@@ -18,6 +18,8 @@ import {
   TUNNEL_SHARE,
 } from '../tunnels/tunnel-failures.ts';
 
+/** The reason if the folder of a `files` backend is missing, or may not be served here. */
+const NO_FOLDER = 'no_folder';
 const RETRY_AFTER_SECONDS = '1';
 const RETRY_AFTER = ['retry-after', RETRY_AFTER_SECONDS];
 
@@ -83,6 +85,12 @@ export function failureAnswer(failure: UpstreamFailure): ErrorAnswer {
   }
   if (failure.reason === UPSTREAM_SHORTAGE.full) return UPSTREAM_FULL;
   if (failure.reason === UPSTREAM_SHORTAGE.share) return UPSTREAM_SHARE;
+  if (failure.reason === NO_FOLDER) {
+    return answer(
+      'ERR_POSTERN_UPSTREAM_UNREACHABLE',
+      'The folder of this site cannot be served. Its operator must check that it exists, and that the setting file_roots of this server lists it.',
+    );
+  }
   if (failure.reason === 'no_tunnel') return NO_TUNNEL;
   if (failure.reason === REASON_OF_SHORTAGE.full) return TUNNEL_FULL;
   if (failure.reason === REASON_OF_SHORTAGE.share) return TUNNEL_SHARE;
