@@ -11,6 +11,7 @@ const TEXTS: Readonly<Record<string, (backend: Document) => string>> = {
   },
   http_response: (backend) => `a fixed page (${textAt(backend, 'status_code')})`,
   tunnel_group: (backend) => `agents with ${labelsText(backend['labels'])}`,
+  files: (backend) => textAt(backend, 'folder'),
   weighted: (backend) => `shared by ${countOf(backend['backends'])} backends`,
   failover: (backend) => `the first of ${countOf(backend['backends'])} backends that works`,
 };

@@ -3,7 +3,6 @@ import { hostOf, publicPorts } from '../../kit/net/host-name.ts';
 import type { HttpsEdgeRoute } from '../generated/https-edge-routes.ts';
 import type { HttpsEdge } from '../generated/https-edges.ts';
 import type { Setting } from '../generated/settings.ts';
-import type { StaticBackend } from '../generated/static-backends.ts';
 import {
   GUARDS,
   isProtected,
@@ -27,15 +26,15 @@ import {
   HEADER_MODULE,
   hidesHeaders,
   hostHeaderOf,
+  type KnownBackends,
   targetText,
   withHostHeader,
   withPasswords,
 } from './plan-parts.ts';
 import type { WantedEdge, WantedGuests } from './wanted-edge.ts';
 
-export interface Current {
+export interface Current extends KnownBackends {
   readonly edges: readonly HttpsEdge[];
-  readonly backends: readonly StaticBackend[];
   /** Absent: the command names no addresses. */
   readonly addresses?: CurrentAddresses;
 }
@@ -169,7 +168,7 @@ class PlanBuilder {
 
   planBackend(): void {
     const { target, host, path } = this.#wanted;
-    const found = existingBackend(target, this.#current.backends);
+    const found = existingBackend(target, this.#current);
     if (found !== null || target.kind === 'backend') {
       this.#backendId = found;
       if (target.kind !== 'backend') this.lines.push(`= backend ${targetText(target)} (${found})`);

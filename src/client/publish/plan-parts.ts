@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../kit/json.ts';
+import type { FilesBackend } from '../generated/files-backends.ts';
 import type { HttpsEdgeRoute } from '../generated/https-edge-routes.ts';
 import type { HttpsEdge } from '../generated/https-edges.ts';
 import type { IpPolicyRule } from '../generated/ip-policy-rules.ts';
@@ -125,6 +126,8 @@ export function targetText(target: WantedTarget): string {
       return target.id;
     case 'address':
       return target.hasTls ? `https://${target.address}` : target.address;
+    case 'folder':
+      return target.folder;
     case 'agents':
       return `agents with ${Object.entries(target.labels)
         .map(([name, value]) => `${name}=${value}`)
@@ -134,9 +137,17 @@ export function targetText(target: WantedTarget): string {
   }
 }
 
+/** Backends that can be used again, because a target describes all of them. */
+export interface KnownBackends {
+  readonly backends: readonly StaticBackend[];
+  /** Absent: no folder is wanted. */
+  readonly folders?: readonly FilesBackend[];
+}
+
 /** Id of the backend that is there already; null: it is made. */
-export function existingBackend(target: WantedTarget, backends: readonly StaticBackend[]): string | null {
+export function existingBackend(target: WantedTarget, { backends, folders = [] }: KnownBackends): string | null {
   if (target.kind === 'backend') return target.id;
+  if (target.kind === 'folder') return folders.find(({ folder }) => folder === target.folder)?.id ?? null;
   if (target.kind !== 'address') return null;
   return backends.find(({ address, tls }) => address === target.address && tls.enabled === target.hasTls)?.id ?? null;
 }
@@ -150,6 +161,8 @@ export function createBackend(target: Exclude<WantedTarget, { kind: 'backend' }>
       const body = { address, ...(hasTls && { tls: { enabled: true } }) };
       return { method: 'POST', path: '/backends/static', body };
     }
+    case 'folder':
+      return { method: 'POST', path: '/backends/files', body: { folder: target.folder, description } };
     case 'agents':
       return { method: 'POST', path: '/backends/tunnel_group', body: { labels: { ...target.labels }, description } };
     case 'page': {

@@ -23,6 +23,8 @@ export interface WantedEdge extends WantedPeople {
 export type WantedTarget =
   | { readonly kind: 'address'; readonly address: string; readonly hasTls: boolean }
   | { readonly kind: 'backend'; readonly id: string }
+  /** Absolute, on the machine of the server. */
+  | { readonly kind: 'folder'; readonly folder: string }
   | { readonly kind: 'agents'; readonly labels: Readonly<Record<string, string>> }
   | { readonly kind: 'page'; readonly status: number; readonly contentType: string; readonly body: string };
 
@@ -66,6 +68,12 @@ export function readTarget(text: string): Extract<WantedTarget, { kind: 'address
   if (rest === '' || (!hasPort && !text.includes('://'))) return null;
   const port = scheme === 'https' ? 443 : 80;
   return addressTarget(hasPort ? rest : `${rest}:${port}`, scheme === 'https');
+}
+
+/** `/srv/www`; null: the text is no absolute path. */
+export function readFolder(text: string): Extract<WantedTarget, { kind: 'folder' }> | null {
+  if (!/^\/(?!\/)/.test(text)) return null;
+  return { kind: 'folder', folder: text.length > 1 && text.endsWith('/') ? text.slice(0, -1) : text };
 }
 
 function addressTarget(address: string, hasTls: boolean): ReturnType<typeof readTarget> {

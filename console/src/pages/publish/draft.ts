@@ -1,5 +1,6 @@
 import { USUAL_SCOPES } from '../../../../src/client/publish/edge-login.ts';
 import {
+  readFolder,
   readTarget,
   type WantedEdge,
   type WantedLogin,
@@ -11,7 +12,7 @@ import { expiryProblem } from '../../../../src/control/resources/guest_links/lin
 import { hostNameProblem } from '../../../../src/kit/net/host-name.ts';
 import { addressesIn, rangesIn, rangesProblem } from '../../format/address-ranges.ts';
 
-export type TargetKind = 'address' | 'agents' | 'page';
+export type TargetKind = 'address' | 'agents' | 'folder' | 'page';
 export type EntryKind = 'everybody' | 'own' | 'provider' | 'password' | 'addresses' | 'guest';
 
 /** What a person has typed so far. */
@@ -21,6 +22,8 @@ export interface Draft {
   readonly address: string;
   /** "app=shop, zone=a". */
   readonly labels: string;
+  /** Absolute, on the machine of the server. */
+  readonly folder: string;
   readonly page: string;
   /** Status of the page. */
   readonly status: string;
@@ -50,6 +53,7 @@ export function newDraft(): Draft {
     target: 'address',
     address: '',
     labels: '',
+    folder: '',
     page: '',
     status: '200',
     entry: null,
@@ -89,12 +93,14 @@ function hostProblems({ host }: Draft): Problems {
   return problem === null ? {} : { host: `The name ${problem}.` };
 }
 
-export function targetProblems({ target, address, labels, page, status }: Draft): Problems {
+export function targetProblems({ target, address, labels, folder, page, status }: Draft): Problems {
   if (target === 'address') {
     return readTarget(address.trim()) === null
       ? { address: 'Enter host:port, a port of this machine, or a URL such as http://web:8080.' }
       : {};
   }
+  if (target === 'folder')
+    return readFolder(folder.trim()) === null ? { folder: 'Enter an absolute path, such as /srv/www.' } : {};
   if (target === 'agents') return labelsIn(labels) === null ? { labels: 'Enter labels such as app=shop.' } : {};
   return {
     ...(page === '' && { page: 'Enter the text of the page.' }),
@@ -193,7 +199,8 @@ export function hostOf(text: string): string {
     .replace(/[./]$/, '');
 }
 
-function targetOf({ target, address, labels, page, status }: Draft): WantedTarget {
+function targetOf({ target, address, labels, folder, page, status }: Draft): WantedTarget {
+  if (target === 'folder') return readFolder(folder.trim()) ?? { kind: 'folder', folder: folder.trim() };
   if (target === 'agents') return { kind: 'agents', labels: labelsIn(labels) ?? {} };
   if (target === 'page') {
     const isHtml = /^\s*</.test(page);

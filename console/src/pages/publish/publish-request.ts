@@ -1,3 +1,4 @@
+import type { FilesBackend } from '../../../../src/client/generated/files-backends.ts';
 import type { HttpsEdge } from '../../../../src/client/generated/https-edges.ts';
 import { isProtected } from '../../../../src/client/publish/edge-login.ts';
 import { edgeUrl, listenerPort, planEdge } from '../../../../src/client/publish/plan-edge.ts';
@@ -63,7 +64,13 @@ export async function publish(wanted: WantedEdge, { isRehearsal }: { isRehearsal
 
 /** What the plan compares with. The server rejects a host that is taken, so edges are not needed. */
 export async function currentFor({ target }: WantedEdge): Promise<Current> {
-  if (target.kind !== 'address' || !isAllowed('backends:read')) return { edges: [], backends: [] };
+  if (!isAllowed('backends:read')) return { edges: [], backends: [] };
+  if (target.kind === 'folder') {
+    const named = encodeURIComponent(`obj.folder == ${JSON.stringify(target.folder)}`);
+    const { backends: folders } = await get<{ backends: readonly FilesBackend[] }>(`/backends/files?filter=${named}`);
+    return { edges: [], backends: [], folders };
+  }
+  if (target.kind !== 'address') return { edges: [], backends: [] };
   const filter = encodeURIComponent(`obj.address == ${JSON.stringify(target.address)}`);
   return { edges: [], backends: (await get<Pick<Current, 'backends'>>(`/backends/static?filter=${filter}`)).backends };
 }

@@ -41,6 +41,21 @@ export function TargetFields(props: DraftProps) {
           fields: <AgentsField {...props} known={known} />,
         },
         {
+          value: 'folder',
+          name: 'A folder',
+          hint: 'Files on the machine of this server. Its setting file_roots must list the folder or one above it.',
+          fields: (
+            <PlainField
+              id="publish-folder"
+              label="Folder"
+              placeholder="/srv/www"
+              value={draft.folder}
+              problem={props.problems.folder ?? null}
+              onChange={(folder) => onChange({ folder })}
+            />
+          ),
+        },
+        {
           value: 'page',
           name: 'A fixed page',
           hint: 'The same text for everybody, such as “We are back at noon.”',

@@ -26,6 +26,8 @@ export function targetDraft(edge: HttpsEdge, backend: Document | undefined): Dra
       const isTls = (backend['tls'] as { enabled?: boolean } | undefined)?.enabled === true;
       return { ...draft, target: 'address', address: `${isTls ? 'https://' : ''}${textAt(backend, 'address')}` };
     }
+    case 'files':
+      return { ...draft, target: 'folder', folder: textAt(backend, 'folder') };
     case 'tunnel_group':
       return { ...draft, target: 'agents', labels: labelsText(backend['labels']) };
     case 'http_response':

@@ -189,7 +189,7 @@ export function TargetChange(props: ChangeProps & { readonly backend: Document |
       plan={async () => {
         const { target, host } = wanted;
         const path = `/edges/https/${answer.data.id}/routes/${route.id}/backend`;
-        const found = existingBackend(target, (await currentFor(wanted)).backends);
+        const found = existingBackend(target, await currentFor(wanted));
         if (found !== null || target.kind === 'backend')
           return { operations: [{ method: 'PUT', path, body: { backend_id: found ?? '' } }], people: null };
         const body = { backend_id: { $ref: 0, field: 'id' } };

@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { domainToASCII } from 'node:url';
 import {
   readTarget,
@@ -243,17 +244,18 @@ export function parseSite(
   };
 }
 
-/** `127.0.0.1:3000`, `3000`, `http://web:8080`, `https://web`, or the id of a backend. */
+/** `127.0.0.1:3000`, `3000`, `http://web:8080`, `https://web`, a folder, or the id of a backend. */
 export function parseTarget(text: string | undefined): WantedTarget {
   if (text === undefined) throw usage('--to is required: --to 127.0.0.1:3000');
   if (isId(text)) return { kind: 'backend', id: text };
+  if (/^(?:\.{0,2}\/|\.{1,2}$)/.test(text)) return { kind: 'folder', folder: resolve(text) };
   const port = /^(?:.*:)?(\d+)\/?$/.exec(text)?.[1];
   if (port !== undefined && (Number(port) < 1 || Number(port) > 65_535))
     throw usage(`--to ${text}: ${port} is no port. Ports go from 1 to 65535`);
   const target = readTarget(text);
   if (target === null) {
     throw usage(
-      `--to ${JSON.stringify(text)} is no address: --to takes host:port, a port, http://host:port, https://host:port or the id of a backend`,
+      `--to ${JSON.stringify(text)} is no address: --to takes host:port, a port, http://host:port, https://host:port, a folder (/srv/www or ./site) or the id of a backend`,
     );
   }
   return target;

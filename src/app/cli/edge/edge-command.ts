@@ -66,19 +66,20 @@ export interface Publishing {
 /** Rules about addresses only for a command that names some: the key may not be allowed to read them. */
 export async function readCurrent(
   transport: Transport,
-  { addresses = [] }: Pick<WantedEdge, 'addresses'> = {},
+  { addresses = [], target }: Partial<Pick<WantedEdge, 'addresses' | 'target'>> = {},
 ): Promise<Current> {
   const resources = new Resources(transport);
-  const [edges, backends] = await Promise.all([
+  const [edges, backends, folders] = await Promise.all([
     Array.fromAsync(resources.httpsEdges.list()),
     Array.fromAsync(resources.staticBackends.list()),
+    target?.kind === 'folder' ? Array.fromAsync(resources.filesBackends.list()) : [],
   ]);
-  if (addresses.length === 0) return { edges, backends };
+  if (addresses.length === 0) return { edges, backends, folders };
   const [rules, lists] = await Promise.all([
     Array.fromAsync(resources.ipPolicyRules.list()),
     Array.fromAsync(resources.ipPolicyLists.list()),
   ]);
-  return { edges, backends, addresses: { rules, withLists: lists.map((list) => list.ip_policy.id) } };
+  return { edges, backends, folders, addresses: { rules, withLists: lists.map((list) => list.ip_policy.id) } };
 }
 
 /** All operations of the plan in one change. */
@@ -102,7 +103,7 @@ const SYNTAX: CommandSyntax = {
     textFlag(
       'to',
       'TARGET',
-      "Where requests go: 127.0.0.1:3000, a port of the server's machine, http://web:8080, https://web:8443, or the id of a backend.",
+      "Where requests go: 127.0.0.1:3000, a port of the server's machine, http://web:8080, https://web:8443, a folder of that machine such as /srv/www, or the id of a backend.",
       { isRequired: true },
     ),
     ...LOGIN_FLAGS,

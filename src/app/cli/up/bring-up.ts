@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { peopleText } from '../../../client/publish/people-rules.ts';
 import type { Transport } from '../../../client/transport.ts';
 import { identityAddress } from '../../../control/identity/contracts.ts';
+import { isIn } from '../../../kit/files/open-file.ts';
 import type { WireValue } from '../../../kit/settings/setting.ts';
 import type { LoadedConfig } from '../../settings/load.ts';
 import { settingOf } from '../../settings/schema.ts';
@@ -129,6 +130,10 @@ async function planServer(request: UpRequest, place: SettingsPlace, former: Load
     const host = await identityHostFor(wanted.host, ports);
     planned.set('identity_host', facts.publicPort === 443 ? host : `${host}:${facts.publicPort}`);
   }
+  const folder = wanted.target?.kind === 'folder' ? wanted.target.folder : null;
+  const roots = isThere ? rootsInEffect(settings) : former.config.file_roots;
+  if (folder !== null && !given.has('file_roots') && !roots.some((root) => isIn(folder, root)))
+    planned.set('file_roots', [...roots, folder]);
   // Login to the console leads back to this address.
   if (wanted.console !== null) {
     const port = facts.publicPort === 443 ? '' : `:${facts.publicPort}`;
@@ -145,6 +150,11 @@ async function planServer(request: UpRequest, place: SettingsPlace, former: Load
   const isInEffect = !isNewUnit && differing.length === 0;
   const identityHost = facts.identityHost ?? next.config.identity_host;
   return { place, next, facts: { ...facts, identityHost }, isRunning: isThere, isInEffect, changes, given };
+}
+
+function rootsInEffect(settings: ShownSettings): readonly string[] {
+  const roots = settings.find(({ name }) => name === 'file_roots')?.value ?? [];
+  return roots as readonly string[];
 }
 
 interface Differing {

@@ -85,8 +85,9 @@ async function takeDown(
     path: `/changesets/claims${queryString({ owner: UP_OWNER })}`,
   });
   const { claims } = JSON.parse(text) as { readonly claims: readonly Claim[] };
-  const { edges, backends } = await readCurrent(transport);
-  const removals = removalsOf(host, claims, { edges, backends });
+  const current = await readCurrent(transport, { target: { kind: 'folder', folder: '' } });
+  const { edges } = current;
+  const removals = removalsOf(host, claims, current);
   if (removals.length === 0) {
     const isThere = edges.some(({ hostports }) => hostports.some((each) => hostOf(each) === host));
     throw upFailed(
@@ -106,7 +107,11 @@ async function takeDown(
 }
 
 /** The edge goes with its route, unless somebody added to it. */
-function removalsOf(host: string, claims: readonly Claim[], { edges, backends: all }: Current): readonly Removal[] {
+function removalsOf(
+  host: string,
+  claims: readonly Claim[],
+  { edges, backends: all, folders = [] }: Current,
+): readonly Removal[] {
   const own = claims.filter(({ name }) => name === host || name.startsWith(`${host}/`));
   const ofHost = (id: string): boolean => own.some((claim) => claim.id === id);
   const removals: Removal[] = [];
@@ -124,11 +129,13 @@ function removalsOf(host: string, claims: readonly Claim[], { edges, backends: a
   }
   for (const id of backends) {
     // Another host of postern up may have made it.
-    if (claims.some((claim) => claim.id === id))
+    if (claims.some((claim) => claim.id === id)) {
+      const folder = folders.find((each) => each.id === id);
       removals.push({
-        ...{ id, path: `/backends/static/${id}`, isShared: true },
-        line: `- backend ${all.find((each) => each.id === id)?.address ?? id}`,
+        ...{ id, path: `/backends/${folder === undefined ? 'static' : 'files'}/${id}`, isShared: true },
+        line: `- backend ${folder?.folder ?? all.find((each) => each.id === id)?.address ?? id}`,
       });
+    }
   }
   for (const { id, name } of own)
     if (name.endsWith(POLICY_CLAIM))

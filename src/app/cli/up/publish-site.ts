@@ -50,7 +50,10 @@ export async function publishSite(transport: Transport, site: Site): Promise<Pub
   const { wanted, parsed, context, facts } = site;
   if (wanted.login === 'none' && wanted.host === facts.apiHost)
     throw upFailed(`${wanted.host} serves the console and the API, which are never open. Nothing was changed`);
-  const current = await readCurrent(transport, wanted.guards);
+  const current = await readCurrent(transport, {
+    ...wanted.guards,
+    ...(wanted.target !== null && { target: wanted.target }),
+  });
   const edge = wantedEdge(site, current);
   const plan = planEdge(edge, current, { removesLogin: wanted.login === 'none' });
   if (plan.obstacle !== null) throw upFailed(printable(`${plan.obstacle}. Nothing was published`));

@@ -22,7 +22,7 @@ const SYNTAX: CommandSyntax = {
     textFlag(
       'to',
       'TARGET',
-      "Where requests go: a port of the server's machine, 127.0.0.1:3000, http://web:8080, https://web:8443, or the id of a backend. Required the first time.",
+      "Where requests go: a port of the server's machine, 127.0.0.1:3000, http://web:8080, https://web:8443, a folder to serve such as ./site, which is added to file_roots, or the id of a backend. Required the first time.",
     ),
     switchFlag(
       'login',
@@ -51,6 +51,7 @@ const SYNTAX: CommandSyntax = {
     'sudo postern up app.example.com --to 3000 --email you@example.com',
     'sudo postern up app.example.com --login --allow-email ana@example.com',
     'postern up app.localhost --to 3000',
+    'sudo postern up docs.example.com --to /srv/www/docs',
   ],
   exitCodes: {
     ...API_EXIT_CODES,
