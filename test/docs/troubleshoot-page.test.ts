@@ -5,6 +5,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import { promisify } from 'node:util';
+import { runCommand } from '../cli/run-command.ts';
 import type { Cleanup } from '../support/cleanup.ts';
 import { type ReadyLine, startPostern, startServerProcess } from '../support/server-process.ts';
 import { tempDir } from '../support/temp-dir.ts';
@@ -41,6 +42,18 @@ suite(PAGE, () => {
     return command.stdout() + command.stderr();
   };
   const api = (...args: string[]): readonly string[] => ['api', ...args, '--api-url', ready.base_url];
+  /** The same, of a command that ends by itself and needs no process of its own. */
+  const said = async (args: readonly string[], env: Readonly<Record<string, string>>): Promise<string> => {
+    const { code, stdout, stderr } = await runCommand(args, { env: { HOME: folder, ...env } });
+    assert.notEqual(code, 0, stdout);
+    return stdout + stderr;
+  };
+  /** What a command prints that succeeds. */
+  const answerTo = async (args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<string> => {
+    const { code, stdout, stderr } = await runCommand(args, { env });
+    assert.equal(code, 0, stderr);
+    return stdout.trim();
+  };
 
   const quoted = (shown: string, output: string): void => {
     assert.ok(text.includes(`\`${shown}`), `the page does not have: ${shown}`);
@@ -71,11 +84,7 @@ suite(PAGE, () => {
   test('a visitor gets these codes', async () => {
     const port = addressOf('edge').split(':')[1] ?? '';
     const key = { POSTERN_DATA_DIR: join(folder, 'postern-data') };
-    const make = async (...args: string[]): Promise<string> => {
-      const command = startPostern(cleanup, { args: api(...args, '--only', 'id'), cwd: folder, env: key });
-      assert.equal((await command.exited).code, 0, command.stderr());
-      return command.stdout().trim();
-    };
+    const make = (...args: string[]): Promise<string> => answerTo(api(...args, '--only', 'id'), key);
     const edge = await make('https-edges', 'create', '--hostports', `a.localhost:${port}`);
     const closed = await make('static-backends', 'create', '--address', '127.0.0.1:9');
     const group = await make('tunnel-group-backends', 'create', '--labels', 'app=a');
@@ -104,10 +113,10 @@ suite(PAGE, () => {
   test('a command says this', async () => {
     const empty = join(folder, 'empty');
     await mkdir(empty);
-    quoted('no API key', await printed(api('https-edges', 'list'), { POSTERN_DATA_DIR: empty }));
+    quoted('no API key', await said(api('https-edges', 'list'), { POSTERN_DATA_DIR: empty }));
     await writeFile(join(empty, 'first-api-key'), `postern_ak_${'x'.repeat(43)}\n`);
-    quoted('ERR_POSTERN_UNAUTHENTICATED', await printed(api('https-edges', 'list'), { POSTERN_DATA_DIR: empty }));
-    const silent = await printed(['api', 'https-edges', 'list', '--api-url', 'http://127.0.0.1:9'], {
+    quoted('ERR_POSTERN_UNAUTHENTICATED', await said(api('https-edges', 'list'), { POSTERN_DATA_DIR: empty }));
+    const silent = await said(['api', 'https-edges', 'list', '--api-url', 'http://127.0.0.1:9'], {
       POSTERN_DATA_DIR: empty,
     });
     quoted('cannot reach http://127.0.0.1:7080', silent.replace(':9', ':7080'));
@@ -116,9 +125,7 @@ suite(PAGE, () => {
   test('an agent says this', async () => {
     const agent = (...args: string[]): readonly string[] => ['http', '3000', '--no-inspect', ...args];
     const cas = join(folder, 'cas.pem');
-    const print = startPostern(cleanup, { args: ['ca', 'print', '--data-dir', join(folder, 'postern-data')] });
-    await print.exited;
-    await writeFile(cas, print.stdout());
+    await writeFile(cas, await answerTo(['ca', 'print', '--data-dir', join(folder, 'postern-data')]));
     const token = ['--authtoken', `postern_cr_${'x'.repeat(43)}`];
     const gateway = ['--server-addr', addressOf('tunnel')];
     const bare = { HOME: join(folder, 'empty'), POSTERN_DATA_DIR: join(folder, 'empty') };
@@ -126,15 +133,10 @@ suite(PAGE, () => {
     const trusting = (...args: string[]) => printed(agent(...gateway, '--root-ca', cas, ...args), bare);
     quoted('this server does not know the agent token', await trusting(...token));
     const data = { POSTERN_DATA_DIR: join(folder, 'postern-data') };
-    const create = startPostern(cleanup, {
-      ...{
-        args: api('credentials', 'create', '--acl', 'bind:x.example.com', '--only', 'token'),
-        cwd: folder,
-        env: data,
-      },
-    });
-    await create.exited;
-    const narrow = ['--authtoken', create.stdout().trim()];
+    const narrow = [
+      '--authtoken',
+      await answerTo(api('credentials', 'create', '--acl', 'bind:x.example.com', '--only', 'token'), data),
+    ];
     quoted('the acl of this credential does not allow …', await trusting(...narrow, '--domain', 'y.example.com'));
     const lost = startPostern(cleanup, {
       args: agent(...token, '--server-addr', '127.0.0.1:9'),
