@@ -1,17 +1,12 @@
-import { constants, performServerHandshake, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
+import { constants, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
 import type { TLSSocket } from 'node:tls';
 import { ignoreErrors, type ListenerOwner, listen, listenOnce, reportBug } from '../../kit/guarded-listeners.ts';
-import { MAX_HEAD_FIELDS, MAX_HEADER_LIST_SIZE } from '../../kit/http2/heads.ts';
-import {
-  CONNECTION_WINDOW_BYTES,
-  INITIAL_WINDOW_BYTES,
-  OF_REQUESTS,
-  SessionWindows,
-} from '../../kit/http2/session-windows.ts';
-import { destroySession, outliveStreams, SHARED_SESSION } from '../../kit/http2/sessions.ts';
+import { OF_REQUESTS, SessionWindows } from '../../kit/http2/session-windows.ts';
+import { destroySession } from '../../kit/http2/sessions.ts';
 import { watchStreamEnd } from '../../kit/http2/stream-end.ts';
 import { descriptorLimit } from '../../kit/process/descriptor-budget.ts';
 import { ControlStream } from '../protocol/control-stream.ts';
+import { serveLink } from '../protocol/link-ends.ts';
 import { Liveness } from '../protocol/liveness.ts';
 import { type AgentMessage, decodeGatewayMessage, type GatewayMessage } from '../protocol/messages.ts';
 import { CONTROL_PATH, MAX_BUSY_CONNECTIONS, MAX_STREAMS_PER_CONNECTION } from '../protocol/protocol.ts';
@@ -34,11 +29,6 @@ export interface GatewayConnectionHandler {
 const RESERVED_FILES = 64;
 const LEAST_STREAMS = 16;
 const TCP_PROBE_AFTER_MS = 30_000;
-/**
- * Each reset is a visitor of the server who went away, and any number of them may be legitimate. The peer is the user's
- * own server, which could just as well close the connection: a limit would only let strangers close it.
- */
-const UNLIMITED_RESETS = 2 ** 31;
 /** The peer closes once it has seen our end. If it does not, the socket is destroyed after this time. */
 const CLOSE_WITHIN_MS = 1_000;
 /** Wait after the last stream of a draining connection: the server may have sent another one before it knew. */
@@ -75,24 +65,10 @@ export class GatewayConnection implements ListenerOwner {
   constructor(socket: TLSSocket, handler: GatewayConnectionHandler, timings: AgentTimings) {
     this.#socket = socket;
     this.#handler = handler;
-    socket.setNoDelay(true);
     socket.setKeepAlive(true, TCP_PROBE_AFTER_MS);
-    const session = performServerHandshake(socket, {
-      ...SHARED_SESSION,
-      maxHeaderListPairs: MAX_HEAD_FIELDS,
-      streamResetBurst: UNLIMITED_RESETS,
-      streamResetRate: UNLIMITED_RESETS,
-      settings: {
-        enableConnectProtocol: true,
-        initialWindowSize: INITIAL_WINDOW_BYTES,
-        // And the control stream.
-        maxConcurrentStreams: this.maxStreams + 1,
-        maxHeaderListSize: MAX_HEADER_LIST_SIZE,
-      },
-    });
-    outliveStreams(session, socket);
+    // And the control stream.
+    const session = serveLink(socket, this.maxStreams + 1);
     this.#session = session;
-    session.setLocalWindowSize(CONNECTION_WINDOW_BYTES);
     this.#windows = new SessionWindows(session, OF_REQUESTS);
     this.#liveness = new Liveness(socket, session, () => this.fail('the server no longer responds'), timings.liveness);
     this.#greetingTimer = setTimeout(

@@ -1,14 +1,9 @@
-import { type ClientHttp2Session, type ClientHttp2Stream, connect, type Settings } from 'node:http2';
 import type { TLSSocket } from 'node:tls';
 import { until } from '../../kit/async/waiting.ts';
-import { type ListenerOwner, listen, listenOnce, reportBug } from '../../kit/guarded-listeners.ts';
-import { MAX_HEAD_FIELDS, MAX_HEADER_LIST_SIZE, sendRequest } from '../../kit/http2/heads.ts';
-import { CONNECTION_WINDOW_BYTES, INITIAL_WINDOW_BYTES, SessionWindows } from '../../kit/http2/session-windows.ts';
-import { destroySession, outliveStreams, SHARED_SESSION, StreamPlaces } from '../../kit/http2/sessions.ts';
-import { cancelStream } from '../../kit/http2/stream-end.ts';
-import type { Shortage } from '../../kit/net/shared-places.ts';
+import { listen, listenOnce, reportBug } from '../../kit/guarded-listeners.ts';
 import type { AgentFigures } from '../../proxy/telemetry/live/installation-tunnels.ts';
 import { ControlStream } from '../protocol/control-stream.ts';
+import { RequestingEnd } from '../protocol/link-ends.ts';
 import { Liveness } from '../protocol/liveness.ts';
 import { decodeAgentMessage, type GatewayMessage } from '../protocol/messages.ts';
 import { CONTROL_AUTHORITY, CONTROL_PATH, HELLO_TIMEOUT_MS, MAX_STREAMS_PER_CONNECTION } from '../protocol/protocol.ts';
@@ -25,44 +20,26 @@ const FLUSH_WITHIN_MS = 1_000;
  * open, hello is expected), *serving*, *retired* (no new streams), *closed*. It does not trust the peer: everything is
  * bounded, and a peer that breaks a rule is disconnected with a reason.
  */
-export class AgentConnection implements LocalConnection, ListenerOwner {
+export class AgentConnection extends RequestingEnd implements LocalConnection {
   readonly remoteAddress: string;
-  readonly #socket: TLSSocket;
-  readonly #session: ClientHttp2Session;
   readonly #handler: ConnectionHandler<AgentConnection>;
-  readonly #windows: SessionWindows;
   readonly #liveness: Liveness;
   readonly #greetingTimer: NodeJS.Timeout;
   #control: ControlStream | null = null;
-  readonly #places = new StreamPlaces(MAX_STREAMS_PER_CONNECTION);
   #isRetired = false;
   #isFailed = false;
   #isClosed = false;
   #reason: string | null = null;
 
   constructor(socket: TLSSocket, handler: ConnectionHandler<AgentConnection>, remoteAddress: string) {
-    this.#socket = socket;
+    super(socket, 'https://agent', { maxStreams: MAX_STREAMS_PER_CONNECTION });
     this.#handler = handler;
     this.remoteAddress = remoteAddress;
-    socket.setNoDelay(true);
     socket.setKeepAlive(true, TCP_PROBE_AFTER_MS);
-    const session = connect('https://agent', {
-      createConnection: () => socket,
-      ...SHARED_SESSION,
-      maxHeaderListPairs: MAX_HEAD_FIELDS,
-      settings: { enablePush: false, initialWindowSize: INITIAL_WINDOW_BYTES, maxHeaderListSize: MAX_HEADER_LIST_SIZE },
-    });
-    outliveStreams(session, socket);
-    this.#session = session;
-    this.#windows = new SessionWindows(session);
+    const { session } = this;
     this.#liveness = new Liveness(socket, session, () => this.fail('the agent no longer responds'));
     this.#greetingTimer = setTimeout(() => this.fail('the agent did not send hello in time'), HELLO_TIMEOUT_MS);
     listenOnce(session, 'connect', this, () => this.#connected());
-    listen(session, 'remoteSettings', this, ({ maxConcurrentStreams }: Settings) => {
-      // The control stream is one of them: a request too many would wait in this process for another one's end.
-      const requests = (maxConcurrentStreams ?? Number.POSITIVE_INFINITY) - 1;
-      this.#places.size = Math.min(MAX_STREAMS_PER_CONNECTION, Math.max(0, requests));
-    });
     listen(session, 'error', this, (error: Error) => this.fail(`the connection failed (${error.message})`));
     listen(session, 'goaway', this, () => this.retire());
     listenOnce(session, 'close', this, () => this.#closed());
@@ -73,20 +50,8 @@ export class AgentConnection implements LocalConnection, ListenerOwner {
     this.fail('the server has an internal error');
   }
 
-  get hasRoom(): boolean {
-    return this.#isOpen && this.#places.shortage() === null;
-  }
-
-  shortage(visitor: string | undefined): Shortage | null {
-    return this.#isOpen ? this.#places.shortage(visitor) : null;
-  }
-
-  get active(): number {
-    return this.#places.held;
-  }
-
-  get #isOpen(): boolean {
-    return !this.#isRetired && !this.#session.closed && !this.#session.destroyed;
+  protected get isOpen(): boolean {
+    return !this.#isRetired && !this.session.closed && !this.session.destroyed;
   }
 
   get isClosed(): boolean {
@@ -100,7 +65,7 @@ export class AgentConnection implements LocalConnection, ListenerOwner {
 
   /** Received from the agent and sent to it, without TLS. */
   get bytes(): { readonly received: number; readonly sent: number } {
-    return { received: this.#socket.bytesRead, sent: this.#socket.bytesWritten };
+    return { received: this.socket.bytesRead, sent: this.socket.bytesWritten };
   }
 
   /** False when it was measured lately. */
@@ -121,29 +86,11 @@ export class AgentConnection implements LocalConnection, ListenerOwner {
     this.#control?.send(message);
   }
 
-  request(
-    headers: readonly string[],
-    options: { readonly endStream: boolean; readonly waitForTrailers: boolean },
-    visitor?: string,
-  ): ClientHttp2Stream {
-    const stream = sendRequest(this.#session, headers, options);
-    this.#places.take(stream, visitor);
-    this.#windows.opened();
-    return stream;
-  }
-
-  /** The agent has no limit of resets from its own server, so a client that goes away costs nobody else anything. */
-  reset(stream: ClientHttp2Stream): void {
-    cancelStream(stream);
-  }
-
   held(bytes: number): void {
-    this.#windows.held(bytes);
+    this.windows.held(bytes);
   }
 
-  release(stream: ClientHttp2Stream): void {
-    this.#places.giveBack(stream);
-    this.#windows.closed();
+  protected onPlaceLeft(): void {
     if (this.#isRetired) this.#closeIfUnused();
   }
 
@@ -169,7 +116,7 @@ export class AgentConnection implements LocalConnection, ListenerOwner {
     this.#reason ??= `${code}: ${message}`;
     this.#isRetired = true;
     this.#control?.close();
-    setTimeout(() => this.#socket.destroy(), FLUSH_WITHIN_MS).unref();
+    setTimeout(() => this.socket.destroy(), FLUSH_WITHIN_MS).unref();
   }
 
   /** Closes immediately. */
@@ -177,20 +124,20 @@ export class AgentConnection implements LocalConnection, ListenerOwner {
     this.#reason ??= reason;
     this.#isFailed = true;
     this.#isRetired = true;
-    destroySession(this.#session, this.#socket);
+    this.destroy();
   }
 
   /** The agent left cleanly. */
   close(): void {
     this.#isRetired = true;
     this.#control?.close();
-    this.#session.close();
-    setTimeout(() => this.#socket.destroy(), FLUSH_WITHIN_MS).unref();
+    this.session.close();
+    setTimeout(() => this.socket.destroy(), FLUSH_WITHIN_MS).unref();
   }
 
   #connected(): void {
-    this.#session.setLocalWindowSize(CONNECTION_WINDOW_BYTES);
-    const stream = this.#session.request(
+    this.widen();
+    const stream = this.session.request(
       { ':method': 'POST', ':path': CONTROL_PATH, ':authority': CONTROL_AUTHORITY, ':scheme': 'https' },
       { endStream: false },
     );
@@ -225,7 +172,7 @@ export class AgentConnection implements LocalConnection, ListenerOwner {
     this.#isRetired = true;
     clearTimeout(this.#greetingTimer);
     this.#liveness.stop();
-    this.#socket.destroy();
+    this.socket.destroy();
     this.#handler.onClosed(this, this.#reason);
   }
 }

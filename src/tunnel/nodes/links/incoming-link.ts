@@ -1,17 +1,11 @@
-import {
-  constants,
-  type IncomingHttpHeaders,
-  performServerHandshake,
-  type ServerHttp2Session,
-  type ServerHttp2Stream,
-} from 'node:http2';
+import { constants, type IncomingHttpHeaders, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
 import type { Socket } from 'node:net';
 import { attach, guarded, ignoreErrors, listen, listenOnce, reportBug } from '../../../kit/guarded-listeners.ts';
-import { MAX_HEAD_FIELDS, MAX_HEADER_LIST_SIZE } from '../../../kit/http2/heads.ts';
-import { CONNECTION_WINDOW_BYTES, INITIAL_WINDOW_BYTES, SessionWindows } from '../../../kit/http2/session-windows.ts';
-import { destroySession, outliveStreams, SHARED_SESSION } from '../../../kit/http2/sessions.ts';
+import { SessionWindows } from '../../../kit/http2/session-windows.ts';
+import { destroySession } from '../../../kit/http2/sessions.ts';
 import { resetStream, watchStreamEnd } from '../../../kit/http2/stream-end.ts';
 import { CODE_OF_SHORTAGE, type Shortage } from '../../../kit/net/shared-places.ts';
+import { serveLink } from '../../protocol/link-ends.ts';
 import { TUNNEL_HEADER } from '../../protocol/protocol.ts';
 import type { ChannelOwner } from '../channel/channel.ts';
 import { type ChannelRequestHandler, IncomingChannel } from '../channel/incoming-channel.ts';
@@ -40,9 +34,6 @@ export interface Served {
   /** A node sent frames that HTTP/2 forbids, and its connection is closed. */
   onViolation(nodeId: string, why: string): void;
 }
-
-/** Each reset is a visitor of the other node who went away, and any number of resets may be legitimate. */
-const UNLIMITED_RESETS = 2 ** 31;
 
 /** A connection that another node dialled. That node opens all streams: calls, feeds, and streams for agents here. */
 export class IncomingLink implements LivenessOwner, ChannelOwner {
@@ -77,22 +68,8 @@ export class IncomingLink implements LivenessOwner, ChannelOwner {
     this.#socket = socket;
     this.#served = served;
     this.#onClosed = onClosed;
-    socket.setNoDelay(true);
-    const session = performServerHandshake(socket, {
-      ...SHARED_SESSION,
-      maxHeaderListPairs: MAX_HEAD_FIELDS,
-      streamResetBurst: UNLIMITED_RESETS,
-      streamResetRate: UNLIMITED_RESETS,
-      settings: {
-        enableConnectProtocol: true,
-        initialWindowSize: INITIAL_WINDOW_BYTES,
-        maxConcurrentStreams: MAX_STREAMS,
-        maxHeaderListSize: MAX_HEADER_LIST_SIZE,
-      },
-    });
-    outliveStreams(session, socket);
+    const session = serveLink(socket, MAX_STREAMS);
     this.#session = session;
-    session.setLocalWindowSize(CONNECTION_WINDOW_BYTES);
     this.#windows = new SessionWindows(session, budgetBytes === undefined ? {} : { budgetBytes: () => budgetBytes });
     // The other node pings, and gives a silent link up sooner. This only cleans up.
     this.#liveness = new PeerLiveness(socket, session, this, { pingMs: null, silentMs: 2 * silentMs });

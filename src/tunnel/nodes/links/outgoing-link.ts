@@ -1,11 +1,6 @@
-import { type ClientHttp2Session, type ClientHttp2Stream, connect, type Settings } from 'node:http2';
 import type { Socket } from 'node:net';
 import { guarded, listen, listenOnce, reportBug } from '../../../kit/guarded-listeners.ts';
-import { MAX_HEAD_FIELDS, MAX_HEADER_LIST_SIZE, sendRequest } from '../../../kit/http2/heads.ts';
-import { CONNECTION_WINDOW_BYTES, INITIAL_WINDOW_BYTES, SessionWindows } from '../../../kit/http2/session-windows.ts';
-import { destroySession, outliveStreams, SHARED_SESSION, StreamPlaces } from '../../../kit/http2/sessions.ts';
-import { cancelStream } from '../../../kit/http2/stream-end.ts';
-import type { Shortage } from '../../../kit/net/shared-places.ts';
+import { RequestingEnd } from '../../protocol/link-ends.ts';
 import { OutgoingChannel, type OutgoingChannelOwner } from '../channel/outgoing-channel.ts';
 import {
   BETWEEN_NODES,
@@ -36,22 +31,17 @@ export interface OutgoingLinkOwner {
  * ping is unanswered, or the channel not accepted), *up*, *retired* (no new streams, closes after the last
  * stream), *closed*. A link whose channel has ended is closed: requests have no other way.
  */
-export class OutgoingLink implements PeerLink, LivenessOwner, OutgoingChannelOwner {
+export class OutgoingLink extends RequestingEnd implements PeerLink, LivenessOwner, OutgoingChannelOwner {
   readonly relay = 'node';
   readonly nodeId: string;
   readonly nodeName: string;
   readonly budgetBytes: number | undefined;
-  readonly #socket: Socket;
-  readonly #session: ClientHttp2Session;
   readonly #owner: OutgoingLinkOwner;
-  readonly #windows: SessionWindows;
   readonly #liveness: PeerLiveness;
   readonly #greetingTimer: NodeJS.Timeout;
   readonly #silentMs: number;
   #heardAtMs = Number.NEGATIVE_INFINITY;
   #doubtedAtMs = Number.NEGATIVE_INFINITY;
-  /** Streams and requests on the channel in progress, by visitor. */
-  readonly places = new StreamPlaces(MAX_STREAMS);
   #isUp = false;
   #upAtMs = Number.POSITIVE_INFINITY;
   #isDown = false;
@@ -63,33 +53,24 @@ export class OutgoingLink implements PeerLink, LivenessOwner, OutgoingChannelOwn
     owner: OutgoingLinkOwner,
     { silentMs, budgetBytes }: LinkBounds = BETWEEN_NODES,
   ) {
+    super(socket, 'https://node', {
+      maxStreams: MAX_STREAMS,
+      ...(budgetBytes !== undefined && { windows: { budgetBytes: () => budgetBytes } }),
+    });
     this.budgetBytes = budgetBytes;
     this.nodeId = node.id;
     this.nodeName = node.name;
-    this.#socket = socket;
     this.#owner = owner;
-    socket.setNoDelay(true);
-    const session = connect('https://node', {
-      createConnection: () => socket,
-      ...SHARED_SESSION,
-      maxHeaderListPairs: MAX_HEAD_FIELDS,
-      settings: { enablePush: false, initialWindowSize: INITIAL_WINDOW_BYTES, maxHeaderListSize: MAX_HEADER_LIST_SIZE },
-    });
-    outliveStreams(session, socket);
-    this.#session = session;
-    this.#windows = new SessionWindows(session, budgetBytes === undefined ? {} : { budgetBytes: () => budgetBytes });
+    const { session } = this;
     this.#silentMs = silentMs;
     this.#liveness = new PeerLiveness(socket, session, this, { pingMs: PEER_PING_MS, silentMs });
     const tooLate = guarded(this, () => this.fail(`it did not accept the channel within ${ACCEPT_WITHIN_MS} ms`));
     this.#greetingTimer = setTimeout(tooLate, ACCEPT_WITHIN_MS).unref();
     listenOnce(session, 'connect', this, () => {
-      session.setLocalWindowSize(CONNECTION_WINDOW_BYTES);
+      this.widen();
       this.#liveness.ping();
-      this.#windows.opened();
+      this.windows.opened();
       this.#channel = new OutgoingChannel(session.request(CHANNEL_HEAD, { endStream: false }), this);
-    });
-    listen(session, 'remoteSettings', this, ({ maxConcurrentStreams }: Settings) => {
-      this.places.size = Math.min(MAX_STREAMS, maxConcurrentStreams ?? MAX_STREAMS);
     });
     listen(session, 'goaway', this, () => this.retire('it is being stopped'));
     listen(session, 'error', this, (error: Error) => this.fail(error.message));
@@ -110,20 +91,8 @@ export class OutgoingLink implements PeerLink, LivenessOwner, OutgoingChannelOwn
     return this.#upAtMs;
   }
 
-  get active(): number {
-    return this.places.held;
-  }
-
-  get hasRoom(): boolean {
-    return this.#isOpen && this.places.shortage() === null;
-  }
-
-  shortage(visitor: string | undefined): Shortage | null {
-    return this.#isOpen ? this.places.shortage(visitor) : null;
-  }
-
-  get #isOpen(): boolean {
-    return this.#isUp && this.channel !== null && !this.#session.destroyed;
+  protected get isOpen(): boolean {
+    return this.#isUp && this.channel !== null && !this.session.destroyed;
   }
 
   get channel(): OutgoingChannel | null {
@@ -164,30 +133,13 @@ export class OutgoingLink implements PeerLink, LivenessOwner, OutgoingChannelOwn
     this.#liveness.ping();
   }
 
-  request(
-    headers: readonly string[],
-    options: { readonly endStream: boolean; readonly waitForTrailers: boolean },
-    visitor?: string,
-  ): ClientHttp2Stream {
-    const stream = sendRequest(this.#session, headers, options);
-    this.places.take(stream, visitor);
-    this.#windows.opened();
-    return stream;
-  }
-
-  reset(stream: ClientHttp2Stream): void {
-    cancelStream(stream);
-  }
-
-  release(stream: ClientHttp2Stream): void {
-    this.places.giveBack(stream);
-    this.#windows.closed();
+  protected onPlaceLeft(): void {
     if (this.#isDown) this.#closeIfUnused();
   }
 
   onReleased(place: number): void {
     this.places.leave(place);
-    if (this.#isDown) this.#closeIfUnused();
+    this.onPlaceLeft();
   }
 
   onBroken(why: string): void {
@@ -195,7 +147,7 @@ export class OutgoingLink implements PeerLink, LivenessOwner, OutgoingChannelOwn
   }
 
   onClosed(): void {
-    this.#windows.closed();
+    this.windows.closed();
     this.#channel = null;
     if (!this.#isDown) this.fail(this.#isUp ? 'it closed the channel' : 'it did not accept the channel');
   }
@@ -209,13 +161,13 @@ export class OutgoingLink implements PeerLink, LivenessOwner, OutgoingChannelOwn
   fail(reason: string): void {
     this.#liveness.stop();
     this.#wentDown(reason);
-    destroySession(this.#session, this.#socket);
+    this.destroy();
   }
 
   #closeIfUnused(): void {
-    if (this.active > 0 || this.#session.destroyed) return;
+    if (this.active > 0 || this.session.destroyed) return;
     this.#channel?.end();
-    this.#session.close();
+    this.session.close();
     setTimeout(() => this.fail('the connection was closed'), FLUSH_WITHIN_MS).unref();
   }
 

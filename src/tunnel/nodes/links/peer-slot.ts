@@ -1,6 +1,6 @@
-import { type ConnectionOptions, connect, type SecureContext, type TLSSocket } from 'node:tls';
+import type { SecureContext } from 'node:tls';
 import { messageOf } from '../../../kit/error-text.ts';
-import { attach, closing, guarded, ignoreErrors } from '../../../kit/guarded-listeners.ts';
+import { type DialHandler, dialTls } from '../../../kit/net/dial-tls.ts';
 import { parseListenAddress } from '../../../kit/net/listen-address.ts';
 import { certifiedNode } from '../../../proxy/pki/certified-node.ts';
 import type { NodeRow } from '../node.ts';
@@ -15,55 +15,36 @@ interface PeerTarget {
   readonly context: SecureContext;
 }
 
-/** Either the socket or the problem is null. */
-type DialHandler = (socket: TLSSocket | null, problem: string | null) => void;
-
-/** Connects, and returns a function that cancels the attempt; after cancelling, the handler is not called. */
-function dialPeer({ address, nodeId, context }: PeerTarget, handler: DialHandler): () => void {
+/** Dials another node as `dialTls` does. */
+function dialPeer({ address, nodeId, context }: PeerTarget, handler: DialHandler<string>): () => void {
   const target = parseListenAddress(address);
   if (target === null) {
     const refusal = setImmediate(() => handler(null, `its peer address ${JSON.stringify(address)} is not host:port`));
     return () => clearImmediate(refusal);
   }
-  const options: ConnectionOptions & { autoSelectFamily: boolean } = {
-    ...target,
-    autoSelectFamily: true,
-    secureContext: context,
-    ALPNProtocols: [PEER_ALPN],
-    // The chain is verified by the context; the certificate has no host name.
-    checkServerIdentity: () => undefined,
-  };
-  const socket = connect(options);
-  const owner = closing(socket, 'peer dial');
-  const end = (): void => {
-    clearTimeout(timer);
-    socket.off('secureConnect', onReady).off('error', onError).off('close', onClose);
-  };
-  const fail = (problem: string): void => {
-    end();
-    ignoreErrors(socket).destroy();
-    handler(null, problem);
-  };
-  const onReady = guarded(owner, () => {
-    const certified = certifiedNode(socket.getPeerX509Certificate() ?? { subjectAltName: undefined });
-    if (socket.alpnProtocol !== PEER_ALPN) fail('what listens there is no Postern node');
-    else if (certified !== nodeId) fail(`another node (${certified}) answers there`);
-    else {
-      end();
-      handler(socket, null);
-    }
-  });
-  const onError = guarded(owner, (error: unknown) => fail(messageOf(error)));
-  const onClose = guarded(owner, () => fail('the connection was closed'));
-  const onTimeout = guarded(owner, () => fail(`no TLS connection within ${DIAL_TIMEOUT_MS} ms`));
-  const timer = setTimeout(onTimeout, DIAL_TIMEOUT_MS);
-  attach(socket, 'secureConnect', onReady);
-  attach(socket, 'error', onError);
-  attach(socket, 'close', onClose);
-  return () => {
-    end();
-    ignoreErrors(socket).destroy();
-  };
+  return dialTls<string>(
+    {
+      part: 'peer dial',
+      options: {
+        ...target,
+        autoSelectFamily: true,
+        secureContext: context,
+        ALPNProtocols: [PEER_ALPN],
+        // The chain is verified by the context; the certificate has no host name.
+        checkServerIdentity: () => undefined,
+      },
+      timeoutMs: DIAL_TIMEOUT_MS,
+      check: (socket) => {
+        if (socket.alpnProtocol !== PEER_ALPN) return 'what listens there is no Postern node';
+        const certified = certifiedNode(socket.getPeerX509Certificate() ?? { subjectAltName: undefined });
+        return certified === nodeId ? null : `another node (${certified}) answers there`;
+      },
+      failed: messageOf,
+      closed: () => 'the connection was closed',
+      late: () => `no TLS connection within ${DIAL_TIMEOUT_MS} ms`,
+    },
+    handler,
+  );
 }
 
 export interface PeerSlotOwner extends OutgoingLinkOwner {
