@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, type TestContext, test } from 'node:test';
-import { Random } from '../durability/random.ts';
 import { freshDatabase, startPostgres } from '../support/postgres.ts';
+import { Random } from '../support/random.ts';
 import { TestWorld } from '../support/test-world.ts';
 
 /** Few on PostgreSQL: the rules are the same, and only the store differs. */

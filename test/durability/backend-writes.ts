@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../src/kit/json.ts';
+import type { Random } from '../support/random.ts';
 import { BACKEND_KINDS, idsOf } from './module-writes.ts';
 import {
   create,
@@ -10,7 +11,6 @@ import {
   REFERENCE_GONE,
   type Workload,
 } from './planned-write.ts';
-import type { Random } from './random.ts';
 
 /** Backends, which refer to each other. */
 export const backendPlans: readonly Plan[] = [createBackend, createBackend, patchBackend];

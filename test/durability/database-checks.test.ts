@@ -7,13 +7,13 @@ import { formatListenAddress } from '../../src/kit/net/listen-address.ts';
 import type { StoreLocation } from '../../src/store/offline-database.ts';
 import { querySql } from '../store/engines.ts';
 import { ApiConnection } from '../support/api-connection.ts';
+import { Random } from '../support/random.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { TEST_API_KEY, TestWorld } from '../support/test-world.ts';
 import { checkDatabase } from './database-checks.ts';
 import { Ledger } from './ledger.ts';
 import { BASE_URL } from './module-writes.ts';
 import { observe } from './observe.ts';
-import { Random } from './random.ts';
 import { setUpWorld } from './set-up-world.ts';
 import { newWriterLog, Writer } from './writer.ts';
 

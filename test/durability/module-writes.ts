@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../src/kit/json.ts';
+import type { Random } from '../support/random.ts';
 import type { Ledger } from './ledger.ts';
-import type { Random } from './random.ts';
 import { idIn, kindIn } from './rendered-documents.ts';
 
 /** `POSTERN_API_URL` of the servers under test: `uri` stays the same while the port changes at each start. */

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../src/kit/json.ts';
+import type { Random } from '../support/random.ts';
 import type { DocumentChange, Ledger } from './ledger.ts';
 import { type ModuleWrite, moduleWrite } from './module-writes.ts';
-import type { Random } from './random.ts';
 import { COLLECTIONS, idIn, kindIn } from './rendered-documents.ts';
 
 /** One request, and its effect if it is applied. */

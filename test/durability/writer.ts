@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { JsonObject } from '../../src/kit/json.ts';
 import type { Answer, ApiConnection } from '../support/api-connection.ts';
+import type { Random } from '../support/random.ts';
 import { isAsExpected, type Ledger } from './ledger.ts';
 import type { PlannedWrite, Workload } from './planned-write.ts';
-import type { Random } from './random.ts';
 import { documentsIn, keyOf } from './rendered-documents.ts';
 import { planWrite } from './workload.ts';
 

@@ -38,6 +38,19 @@ export class Random {
     return Array.from({ length: count }, () => left.splice(this.below(left.length), 1)[0] as Item);
   }
 
+  /** For a list that is not empty. */
+  one<Item>(items: readonly Item[]): Item {
+    if (items.length === 0) throw new Error('nothing to pick from');
+    return items[this.below(items.length)] as Item;
+  }
+
+  shuffled<Item>(items: readonly Item[]): readonly Item[] {
+    return items
+      .map((item) => ({ item, key: this.next() }))
+      .toSorted((a, b) => a.key - b.key)
+      .map(({ item }) => item);
+  }
+
   text(length: number): string {
     let text = '';
     while (text.length < length) text += Math.floor(this.next() * 2 ** 31).toString(36);

@@ -1,8 +1,8 @@
 import { type Answer, ApiConnection } from '../../support/api-connection.ts';
 import type { ClusterNode } from '../../support/cluster/cluster-node.ts';
 import type { Cluster } from '../../support/cluster.ts';
+import type { Random } from '../../support/random.ts';
 import { TEST_API_KEY } from '../../support/test-world.ts';
-import type { Random } from './random.ts';
 
 /** One attempt to change the document. Every value is written at most once. */
 export interface Change {
@@ -65,7 +65,7 @@ export class ContestedDocument {
   }
 
   #send(method: string, body?: unknown, headers?: Readonly<Record<string, string>>): Promise<Answer> {
-    const node = this.#random.pick(this.#cluster.nodes);
+    const node = this.#random.one(this.#cluster.nodes);
     let connection = this.#connections.get(node);
     if (connection === undefined) {
       connection = new ApiConnection(`${node.address}:${node.ports.api}`, TEST_API_KEY);

@@ -3,7 +3,7 @@ import type { ClusterNode } from '../../support/cluster/cluster-node.ts';
 import type { Cluster } from '../../support/cluster.ts';
 import type { MovableSystemClock } from '../../support/movable-system-clock.ts';
 import type { OwnPostgres } from '../../support/own-postgres.ts';
-import type { Random } from './random.ts';
+import type { Random } from '../../support/random.ts';
 
 export interface FaultWorld {
   readonly cluster: Cluster;
@@ -65,11 +65,11 @@ export function startFault(world: FaultWorld, kind: FaultKind, random: Random, f
         after(lasting, () => cluster.setLink(one, other, 'open')),
       );
     case 'database-restart': {
-      const signal = random.pick(['SIGINT', 'SIGQUIT', 'SIGKILL'] as const);
+      const signal = random.one(['SIGINT', 'SIGQUIT', 'SIGKILL'] as const);
       return fault(`database restart with ${signal}`, restarted(postgres, signal), { isWithoutDatabase: true });
     }
     case 'database-link': {
-      const state = random.pick(['cut', 'black-hole'] as const);
+      const state = random.one(['cut', 'black-hole'] as const);
       cluster.setDatabaseLink(one, state);
       return fault(
         `${state} of ${one.name}'s link to the database for ${Math.round(lasting)} ms`,
@@ -78,7 +78,7 @@ export function startFault(world: FaultWorld, kind: FaultKind, random: Random, f
       );
     }
     case 'clock-jump': {
-      const hours = random.pick([1, -1]);
+      const hours = random.one([1, -1]);
       return fault(`clock of ${one.name} jumps by ${hours} h`, jumped(world.clockOf(one), hours, lasting));
     }
   }

@@ -2,11 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type ClientOptions, WebSocket } from 'ws';
 import { CookieJar } from '../../support/cookie-jar.ts';
 import { logIn } from '../../support/identity-provider.ts';
+import type { Random } from '../../support/random.ts';
 import type { ChaosWorld, KnownSite } from './chaos-world.ts';
 import type { ContestedDocument } from './contested-document.ts';
 import type { Ledger } from './ledger.ts';
 import { type ClientAnswer, PatientClient } from './patient-client.ts';
-import type { Random } from './random.ts';
 import { Writes } from './writes.ts';
 
 export interface LoadOptions {
@@ -41,8 +41,8 @@ export class ChaosLoad {
     const { staticSite, groupSite, tunnels, contended, socketHosts } = this.#world;
     this.#repeat(() => this.#site('static', staticSite));
     this.#repeat(() => this.#site('group', groupSite));
-    for (let n = 0; n < 2; n += 1) this.#repeat(() => this.#site('tunnel', this.#random.pick(tunnels)));
-    this.#repeat(() => this.#contended(this.#random.pick(contended)));
+    for (let n = 0; n < 2; n += 1) this.#repeat(() => this.#site('tunnel', this.#random.one(tunnels)));
+    this.#repeat(() => this.#contended(this.#random.one(contended)));
     for (const host of socketHosts.slice(0, 3)) this.#repeat(() => this.#webSocket(host));
     this.#repeat(() => this.writes.once(), 2);
     for (let client = 0; client < 3; client += 1) this.#repeat(() => document.change(client), 4);

@@ -1,7 +1,7 @@
 import { Agent, type RequestOptions, request } from 'node:https';
 import type { ClusterNode } from '../../support/cluster/cluster-node.ts';
 import type { Cluster } from '../../support/cluster.ts';
-import type { Random } from './random.ts';
+import type { Random } from '../../support/random.ts';
 
 export interface ClientAnswer {
   readonly status: number;

@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Cleanup } from '../../support/cleanup.ts';
 import { until } from '../../support/cluster.ts';
+import { Random } from '../../support/random.ts';
 import { ChaosWorld } from './chaos-world.ts';
 import { ContestedDocument } from './contested-document.ts';
 import { type FaultKind, startFault } from './faults.ts';
 import { HEALED_AFTER_MS, Ledger } from './ledger.ts';
 import { ChaosLoad } from './load.ts';
-import { Random } from './random.ts';
 
 export interface ChaosOptions {
   readonly seed: number;

@@ -1,9 +1,9 @@
 import { type Answer, ApiConnection } from '../../support/api-connection.ts';
 import type { ClusterNode } from '../../support/cluster/cluster-node.ts';
 import { type Cluster, listedIds } from '../../support/cluster.ts';
+import type { Random } from '../../support/random.ts';
 import { TEST_API_KEY } from '../../support/test-world.ts';
 import type { Ledger } from './ledger.ts';
-import type { Random } from './random.ts';
 
 const TIMEOUT_MS = 10_000;
 

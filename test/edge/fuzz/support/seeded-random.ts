@@ -1,4 +1,4 @@
-import { Random } from '../../../durability/random.ts';
+import { Random } from '../../../support/random.ts';
 
 /** The random choices of hostile messages. */
 export class SeededRandom extends Random {
