@@ -23,8 +23,8 @@ export function makeDataDirectory(dataDir: string): void {
 }
 
 /**
- * Who may write there can replace the database and the secret key. The rights of the group do not matter: Kubernetes gives a volume to the
- * group of its pod.
+ * Who may write there can replace the database and the secret key. The rights of the group do not matter: Kubernetes
+ * gives a volume to the group of its pod.
  */
 function refuseOpenDirectory(dataDir: string): void {
   const mode = modeForOthers(statSync(dataDir), 0o002);
@@ -70,8 +70,8 @@ export async function prepareDataDir(path: string): Promise<void> {
 
 /**
  * Files that root makes in the data directory of a service would be closed to the service: systemd gives it the
- * directory, and does not look at the files as long as the directory has the right owner. Another name of a file (a hard
- * link) may be anybody's.
+ * directory, and does not look at the files as long as the directory has the right owner. Another name of a file (a
+ * hard link) may be anybody's.
  */
 export function giveToOwner(path: string): void {
   if (process.getuid?.() !== 0 || !existsSync(path)) return;

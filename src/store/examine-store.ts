@@ -21,7 +21,10 @@ export interface StoreExamination {
   readonly schemaVersion: number;
   readonly knownSchemaVersion: number;
   readonly pending: readonly PendingMigration[];
-  /** Whether servers of the store's version can run on beside the migration, or this one on the tables of a newer version. */
+  /**
+   * Whether servers of the store's version can run on beside the migration, or this one on the tables of a newer
+   * version.
+   */
   readonly isCompatible: boolean;
   /** Null if it fits, or if there is no store yet. */
   readonly keyProblem: Error | null;

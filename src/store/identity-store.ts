@@ -69,15 +69,18 @@ export interface DueLogout extends LoggedInApplication {
  * Live state of Postern's own OpenID provider. Nothing about visitors is in it who have not proved who they are.
  *
  * Every artifact depends on another one, and is written only while that exists: a session on an active person, a grant
- * and a decision on its session, everything else on its grant. So a write that was in progress while a person was logged out
- * brings nothing back.
+ * and a decision on its session, everything else on its grant. So a write that was in progress while a person was
+ * logged out brings nothing back.
  */
 export interface IdentityStore {
   /** A new session. False when the person does not exist or is not active. */
   beginSession(session: IdentityArtifact, person: RecordKey): Promise<boolean>;
   /** Replaces a session, perhaps under a new id. False when it has ended. */
   replaceSession(session: IdentityArtifact): Promise<boolean>;
-  /** What a person decided in a session, and what outlasts it: it ends with the person. False when the session has ended. */
+  /**
+   * What a person decided in a session, and what outlasts it: it ends with the person. False when the session has
+   * ended.
+   */
   remember(decision: IdentityArtifact): Promise<boolean>;
   /** False when what it depends on has ended. */
   put(artifact: IdentityArtifact): Promise<boolean>;
@@ -93,8 +96,9 @@ export interface IdentityStore {
   /** In one transaction: everything that came from the session, and its logins on routes. False when it was over. */
   endSession(session: EndedIdentitySession): Promise<boolean>;
   /**
-   * In one transaction: the application leaves the session, and its grant and its logins on routes end. `without` may be
-   * called again when the session has changed meanwhile; null: it does not have the application. False: nothing ended.
+   * In one transaction: the application leaves the session, and its grant and its logins on routes end. `without` may
+   * be called again when the session has changed meanwhile; null: it does not have the application. False: nothing
+   * ended.
    */
   endApplication(
     application: EndedApplication,

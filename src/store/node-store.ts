@@ -42,8 +42,8 @@ export type ClaimOutcome =
   | { readonly ok: true; readonly epoch: number }
   /**
    * `leaseLeftMs`: claim again after this time. It is what is left of the lease of the holder's node, or of the time
-   * that others have to renew theirs after this node's own lease began. Without a holder: the lease of the claiming node
-   * itself has ended, so claim again after the next heartbeat.
+   * that others have to renew theirs after this node's own lease began. Without a holder: the lease of the claiming
+   * node itself has ended, so claim again after the next heartbeat.
    */
   | { readonly ok: false; readonly holder: StoredClaim | null; readonly leaseLeftMs: number };
 
@@ -53,13 +53,18 @@ export interface StoredSession {
   readonly nodeId: string;
   readonly credentialId: string;
   readonly epoch: number;
-  /** Hash of the resume secret, generation, start, and the ids, names and ports of its tunnels. No secrets of modules. */
+  /**
+   * Hash of the resume secret, generation, start, and the ids, names and ports of its tunnels. No secrets of modules.
+   */
   readonly doc: JsonObject;
 }
 
 export type MoveOutcome =
   | { readonly ok: true; readonly session: StoredSession }
-  /** `held`: its home's lease is valid, or a node that is alive may still renew it (`leaseLeftMs`). `moved`: another epoch. `absent`: it has ended. */
+  /**
+   * `held`: its home's lease is valid, or a node that is alive may still renew it (`leaseLeftMs`). `moved`: another
+   * epoch. `absent`: it has ended.
+   */
   | { readonly ok: false; readonly reason: 'held' | 'moved' | 'absent'; readonly leaseLeftMs: number };
 
 /** Membership and what nodes own. Live state: no revision, no change feed. */
@@ -74,13 +79,14 @@ export interface NodeStore {
   list(): Promise<Pick<Heartbeat, 'nowMs' | 'nodes'>>;
   /**
    * What must be equal on all nodes, called after the first heartbeat: the node is listed from then on. The first node
-   * decides, also after all others are gone. Returns the values that differ, as the other nodes have them, by name; then
-   * nothing is stored, and the node is not listed.
+   * decides, also after all others are gone. Returns the values that differ, as the other nodes have them, by name;
+   * then nothing is stored, and the node is not listed.
    */
   agree(nodeId: string, facts: Readonly<Record<string, string>>): Promise<Readonly<Record<string, string>>>;
   /**
    * Takes the key for the session if it is free, or if its holder is this session on this node, or if the lease of its
-   * holder's node has ended and this node's own is at least as old as a lease is long. Refused without a holder if the claiming node's own lease has ended.
+   * holder's node has ended and this node's own is at least as old as a lease is long. Refused without a holder if the
+   * claiming node's own lease has ended.
    */
   claim(claim: Omit<StoredClaim, 'epoch'>): Promise<ClaimOutcome>;
   /** Keys that the session holds on another node by now are kept. */
@@ -95,8 +101,8 @@ export interface NodeStore {
   putSession(session: Omit<StoredSession, 'epoch'>, knownEpoch?: number): Promise<{ readonly epoch: number } | null>;
   getSession(id: string): Promise<StoredSession | null>;
   /**
-   * Makes `toNodeId` the home of the session and of its claims, in one step. Allowed when the old home's lease has ended,
-   * or when the old home hands it over (`handedOverBy` is its id).
+   * Makes `toNodeId` the home of the session and of its claims, in one step. Allowed when the old home's lease has
+   * ended, or when the old home hands it over (`handedOverBy` is its id).
    */
   moveSession(id: string, fromEpoch: number, toNodeId: string, handedOverBy?: string): Promise<MoveOutcome>;
   /** With its claims; ignored when it has another home by now. */

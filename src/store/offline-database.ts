@@ -44,7 +44,7 @@ export function openOfflineDatabase(location: StoreLocation, access: 'read' | 'w
   if (location.engine === 'postgres') return createPostgresOfflineDatabase(location.url);
   const path = existingDatabasePath(location.dataDir);
   const last = refuseLostFiles(location.dataDir);
-  // It may leave a log of its own, if it is killed.
+  // A write may leave a log of its own, if it is killed.
   if (access === 'write' && last !== null) forgetLog(path, last);
   return createSqliteOfflineDatabase(new SqliteConnection({ path, access }));
 }

@@ -26,8 +26,8 @@ export type * from './stored-record.ts';
  * revision, so revisions are gapless and totally ordered. Declarative, because an interactive transaction would hold
  * the writers' lock across message round trips, and could not be grouped with concurrent writers.
  *
- * Live state (leases, logins, deliveries, sessions at the identity host) has its own tables and no revision: the change feed must not carry
- * heartbeats.
+ * Live state (leases, logins, deliveries, sessions at the identity host) has its own tables and no revision: the change
+ * feed must not carry heartbeats.
  */
 export interface Store {
   readonly engine: 'sqlite' | 'postgres';
@@ -129,9 +129,14 @@ export interface WriteSet {
   readonly note?: ChangeNote;
   /** The change waits for its confirmation this long. Needs a note; nothing else may wait. */
   readonly confirmWithinMs?: number;
-  /** Kinds whose earlier documents the record of the wait has (`earlierDocument`): they decide about rights, and where secrets go. */
+  /**
+   * Kinds whose earlier documents the record of the wait has (`earlierDocument`): they decide about rights, and where
+   * secrets go.
+   */
   readonly remembers?: readonly string[];
-  /** Ends the wait of a change: deletes `PENDING_CHANGE`, and may write to the documents that it holds. Needs a note. */
+  /**
+   * Ends the wait of a change: deletes `PENDING_CHANGE`, and may write to the documents that it holds. Needs a note.
+   */
   readonly settles?: Settlement;
   /** Checked first. A write set with expectations alone takes no revision: it only checks them. */
   readonly expect?: readonly Expectation[];
@@ -148,8 +153,8 @@ export interface WriteSet {
   readonly events?: readonly OutboxEvent[];
   readonly idempotency?: IdempotencyRecord;
   /**
-   * Ends, with this write, everything that these people are logged in to: at the identity host, at its applications, and
-   * on routes. Their records are changed by `puts` and `deletes`.
+   * Ends, with this write, everything that these people are logged in to: at the identity host, at its applications,
+   * and on routes. Their records are changed by `puts` and `deletes`.
    */
   readonly endsPeople?: readonly EndedPerson[];
 }
@@ -170,8 +175,8 @@ export interface RecordPut extends RecordKey {
   /** The record must not reach itself by following references. */
   readonly isAcyclic?: boolean;
   /**
-   * Lets more data flow, or to another place, which was allowed in the state of this revision: a conflict if anything that
-   * refers to the record has changed since. Refused if the revert of a pending change decides what flows where.
+   * Lets more data flow, or to another place, which was allowed in the state of this revision: a conflict if anything
+   * that refers to the record has changed since. Refused if the revert of a pending change decides what flows where.
    */
   readonly armedAsOf?: number;
   /** Only takes rights away: a pending change lets go of the record. */
@@ -239,7 +244,10 @@ export type ChangesSince =
 export type CommitListener = (changes: readonly Change[]) => void;
 
 export interface CommitFollower {
-  /** The revision that it has read up to: it is called with every poll until it has caught up, so a failed read is repeated. */
+  /**
+   * The revision that it has read up to: it is called with every poll until it has caught up, so a failed read is
+   * repeated.
+   */
   readonly applied?: () => number;
   /** Before it is called with the changes of a large commit: this may take several turns of the event loop. */
   readonly prepare?: (changes: readonly Change[]) => Promise<void>;

@@ -34,8 +34,9 @@ function formerPrimary(timeline: Timeline, newest: Timeline) {
 
 /**
  * The server that new connections go to, of those in the URL. It changes when one cannot be reached or is read-only, so
- * that after a failover everything of this process meets at the new primary. It never goes back to a server that another
- * one has replaced: a former primary that came back without being fenced accepts writes, and nobody would ever see them.
+ * that after a failover everything of this process meets at the new primary. It never goes back to a server that
+ * another one has replaced: a former primary that came back without being fenced accepts writes, and nobody would ever
+ * see them.
  */
 export class CurrentServer {
   /** In the given order. */
@@ -66,8 +67,9 @@ export class CurrentServer {
   }
 
   /**
-   * A new connection proved that this server accepts writes. If it was promoted, those to the former primary are of no use,
-   * and a query on one to a machine that is gone would wait for its timeout. Throws if it is itself the former primary.
+   * A new connection proved that this server accepts writes. If it was promoted, those to the former primary are of no
+   * use, and a query on one to a machine that is gone would wait for its timeout. Throws if it is itself the former
+   * primary.
    */
   accepts(url: string, timeline: Timeline | null): void {
     const newest = this.#newest;

@@ -46,7 +46,7 @@ export async function openPostgresStore(options: OpenPostgresStoreOptions): Prom
   try {
     await survey.whenDue();
     const { channel } = await inTransaction(pool, READ_VIEW, (connection) => connection.run(readSchemaNames()));
-    // It is needed soon, and a new connection takes some round trips.
+    // The urgent connection is needed soon, and a new connection takes some round trips.
     void urgentPool.connect().then(
       (client) => client.release(),
       () => {},

@@ -90,7 +90,7 @@ export class PostgresConnection {
     try {
       return await this.#ask(statement);
     } catch (error) {
-      // Their responses preceded it, but in the same packet, and are processed only now.
+      // Responses to blind statements preceded the error, but in the same packet, and are processed only now.
       await Promise.all(this.#blind);
       throw this.#failure?.error ?? fromPostgresError(error);
     }
@@ -128,7 +128,9 @@ export class PostgresConnection {
 interface TransactionOptions {
   /** False: an error closes the connection at once. A server that does not respond would not roll back either. */
   readonly isRolledBack?: boolean;
-  /** Nothing was written: the caller does not wait for the end of the transaction. The next one on the connection does. */
+  /**
+   * Nothing was written: the caller does not wait for the end of the transaction. The next one on the connection does.
+   */
   readonly isReading?: boolean;
 }
 

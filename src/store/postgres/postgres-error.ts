@@ -16,7 +16,10 @@ const REJECTED_LOGIN_CLASS = '28';
  */
 const UNAVAILABLE_CLASSES = new Set(['08', '25', '28', '3D', '40', '53', '55', '57', '58']);
 
-/** For errors of `pg`, and our own of a new connection, which pass: one without an SQLSTATE is a connection error (refused, reset, timed out). */
+/**
+ * For errors of `pg`, and our own of a new connection, which pass: one without an SQLSTATE is a connection error
+ * (refused, reset, timed out).
+ */
 export function fromPostgresError(error: unknown): unknown {
   if (error instanceof PosternError) return error;
   const state = sqlState(error);

@@ -117,8 +117,8 @@ export class RevisionWatch {
     try {
       await client.connect();
       if (server.mustBeWritable) await refuseOtherServers(client, server, url);
-      // In one round trip, and in this order: a server without the version lock counts as an older one, and another that
-      // starts meanwhile would refuse to migrate.
+      // In one round trip, and in this order: a server without the version lock counts as an older one, and another
+      // that starts meanwhile would refuse to migrate.
       const [, , { rows }] = await Promise.all([
         client.query(`LISTEN "${channel}"; LISTEN "${loginChannelOf(channel)}"`),
         client.query(TAKE_VERSION_LOCK, [`/${currentSchema.version}`]),

@@ -27,8 +27,8 @@ export interface StateKeeper {
 const MAX_MISSING = 50;
 
 /**
- * Remembers every version of the records that change after a moment. The replica itself shows the newest state only: when
- * a writer's promise resolves, it may already contain the commits of others.
+ * Remembers every version of the records that change after a moment. The replica itself shows the newest state only:
+ * when a writer's promise resolves, it may already contain the commits of others.
  */
 export class KeptState implements StateKeeper {
   readonly #from: number;

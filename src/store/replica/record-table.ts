@@ -192,7 +192,9 @@ function isIndexedByParent(record: StoredRecord): record is StoredRecord & { par
   return record.parent !== null && !record.id.startsWith(record.parent);
 }
 
-/** Fewer changes of a kind are applied at once: the table of a kind may have 100,000 records, all of which are copied. */
+/**
+ * Fewer changes of a kind are applied at once: the table of a kind may have 100,000 records, all of which are copied.
+ */
 const MIN_PREPARED = 500;
 
 /** The tables of some kinds as they will be after many changes. */
@@ -258,7 +260,10 @@ export class RecordTable implements BrowsableReader {
     }
   }
 
-  /** Makes the next tables of the kinds with many changes aside, in slices: applying them is then a matter of some assignments. */
+  /**
+   * Makes the next tables of the kinds with many changes aside, in slices: applying them is then a matter of some
+   * assignments.
+   */
   async prepare(changes: readonly Change[], slice: TimeSlice): Promise<PreparedChanges> {
     const version = this.#version;
     const tables = new Map<string, KindTable>();

@@ -36,8 +36,8 @@ export abstract class FollowedReplica implements BrowsableReader {
   }
 
   /**
-   * Listeners are called after the changes are shown. `kinds`: only with changes of these. Returns a function that stops
-   * listening.
+   * Listeners are called after the changes are shown. `kinds`: only with changes of these. Returns a function that
+   * stops listening.
    */
   onChange(listener: ReplicaListener, kinds?: Iterable<string>): () => void {
     this.#listeners.set(listener, kinds === undefined ? null : new Set(kinds));
@@ -73,7 +73,9 @@ export abstract class FollowedReplica implements BrowsableReader {
 /** The configuration in another thread, which hears what the replica shows, in the same order. */
 export class ReplicaCopy extends FollowedReplica {
   readonly #refresh: () => Promise<void>;
-  /** What was shown while the table is being filled: the records that come after it may be older. Null: it is filled. */
+  /**
+   * What was shown while the table is being filled: the records that come after it may be older. Null: it is filled.
+   */
   #shownEarly: Set<string> | null = new Set();
 
   /** `refresh` resolves after this copy shows everything that the replica has read. */
@@ -119,7 +121,10 @@ interface SealedRecord {
   readonly secret: string;
 }
 
-/** Adds a record with one sealed secret. If another process was first, its record stays, and the replica shows it afterwards. */
+/**
+ * Adds a record with one sealed secret. If another process was first, its record stays, and the replica shows it
+ * afterwards.
+ */
 export async function addSealedRecord(
   store: Pick<Store, 'commit'>,
   replica: Pick<FollowedReplica, 'refresh'>,
@@ -150,8 +155,8 @@ const MAX_UNPREPARED = 500;
  * compiled from it, so neither waits for a database.
  *
  * A commit of this process is applied before its promise resolves: a writer reads its own write. A commit of another
- * process (PostgreSQL only) arrives by signal or, at the latest, with the next poll. Linked nodes tell each other of their
- * commits (`hear`): that is faster, and works without the database. Writes do not trust the replica: they carry
+ * process (PostgreSQL only) arrives by signal or, at the latest, with the next poll. Linked nodes tell each other of
+ * their commits (`hear`): that is faster, and works without the database. Writes do not trust the replica: they carry
  * expectations that the store checks, and are retried after `refresh()`.
  */
 export class Replica extends FollowedReplica {
@@ -162,8 +167,8 @@ export class Replica extends FollowedReplica {
   /** Everything up to this revision is applied. */
   #revision = 0;
   /**
-   * Shown changes beyond that revision, the last one of each record: those of this process, because another process wrote
-   * in between and the feed has not delivered that yet, and those that other nodes told.
+   * Shown changes beyond that revision, the last one of each record: those of this process, because another process
+   * wrote in between and the feed has not delivered that yet, and those that other nodes told.
    */
   #ahead = new Map<string, Change>();
   /** Everything up to this revision is shown. */
@@ -203,8 +208,8 @@ export class Replica extends FollowedReplica {
   }
 
   /**
-   * Shows what another node has told. False: changes before them are missing, so that the caller must catch up. Until then
-   * only records that exist here change or end: a new one may refer to another that is missing.
+   * Shows what another node has told. False: changes before them are missing, so that the caller must catch up. Until
+   * then only records that exist here change or end: a new one may refer to another that is missing.
    */
   hear({ after, revision, changes }: HeardChanges): boolean {
     if (this.#isClosed || revision <= this.#revision) return true;
@@ -332,7 +337,9 @@ export class Replica extends FollowedReplica {
     for (const [key, change] of this.#ahead) if (revisionOf(change) <= revision) this.#ahead.delete(key);
   }
 
-  /** A message that was overtaken must not restore anything: what is shown has a higher revision, or is deleted by one. */
+  /**
+   * A message that was overtaken must not restore anything: what is shown has a higher revision, or is deleted by one.
+   */
   #isNews(change: Change, isWhole: boolean): boolean {
     const { kind, id } = change.op === 'put' ? change.record : change.key;
     const shown = this.table.get(kind, id);

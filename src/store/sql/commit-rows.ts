@@ -52,7 +52,9 @@ export function* lacksCommit(seen: CommitMark): Program<boolean> {
   return textOrNull(row, 'seen_id') !== seen.id && seen.number >= (integerOrNull(row, 'oldest') ?? 0);
 }
 
-/** For a process that takes over: rejects a database other than the one whose server hands over, before it is changed. */
+/**
+ * For a process that takes over: rejects a database other than the one whose server hands over, before it is changed.
+ */
 export function* refuseOtherStore(dialect: Dialect, mark: CommitMark): Program<void> {
   if ((yield* schemaVersion(dialect)) > 0 && !(yield* lacksCommit(mark))) return;
   throw storeErrors.create(

@@ -151,8 +151,8 @@ class Commits {
     this.#writeSets += 1;
     logins.announce(result.logins);
     for (const type of result.recorded) this.#events.set(type, (this.#events.get(type) ?? 0) + 1);
-    // Outcomes of a group arrive in the order of their revisions, and nothing else is awaited here: so listeners hear of
-    // them in order.
+    // Outcomes of a group arrive in the order of their revisions, and nothing else is awaited here: so listeners hear
+    // of them in order.
     const changes = await news.commit(writeSet, result, isLarge);
     if (result.enqueued > 0) deliveries.announce();
     return { ok: true, revision: result.revision, changes };

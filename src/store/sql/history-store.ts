@@ -246,7 +246,7 @@ function* pruneHistory(beforeMs: number, keep: number): Program<number> {
     PENDING_CHANGE.id,
   ]);
   const kept = oldest.findIndex((row) => {
-    // Its revert needs it.
+    // The revert of the pending change needs this row.
     if (pending !== null && integer(row, 'revision') >= integer(pending, 'revision')) return true;
     const isOver = integer(row, 'at_ms') < beforeMs || integer(row, 'revision') <= newestExcess;
     return textOrNull(row, 'chain') === null || !isOver;

@@ -237,7 +237,7 @@ function* removeGrant(grantId: string, grantHash: string, nowMs: number): Progra
   yield* endArtifacts('model = ? AND id_hash = ?', [GRANT_MODEL, grantHash], nowMs);
 }
 
-/** Their applications hear of it: see `identity_logouts`. */
+/** Applications hear of it: see `identity_logouts`. */
 function* endArtifacts(where: string, params: readonly string[], nowMs: number): Program<readonly Row[]> {
   const ended = yield statement(
     `DELETE FROM identity_artifacts WHERE ${where} RETURNING model, account_id, client_id, provider_session_id`,

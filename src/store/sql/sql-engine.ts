@@ -30,9 +30,9 @@ export interface SqlEngine<Programs extends ProgramTable> {
     ...args: Parameters<Programs[Name]>
   ): Promise<ResultOf<Programs[Name]>>;
   /**
-   * Like a write, but never behind one, and decided within about a second: with PostgreSQL on a connection that no other
-   * work uses. Not under the writers' lock, and without a commit of the store's history: for renewals of rows that only
-   * this process writes.
+   * Like a write, but never behind one, and decided within about a second: with PostgreSQL on a connection that no
+   * other work uses. Not under the writers' lock, and without a commit of the store's history: for renewals of rows
+   * that only this process writes.
    */
   writeUrgently<Name extends keyof Programs>(
     name: Name,

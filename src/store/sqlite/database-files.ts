@@ -31,9 +31,9 @@ export class DatabaseFiles {
   #largestBytes = 0;
 
   /**
-   * `headerFile`: the open database file. It stays open as long as any connection of this process: POSIX drops all locks
-   * that a process holds on a file when the process closes any descriptor of it, and another process, such as a backup,
-   * would then take itself for the last one and delete the log (https://www.sqlite.org/howtocorrupt.html, 2.2).
+   * `headerFile`: the open database file. It stays open as long as any connection of this process: POSIX drops all
+   * locks that a process holds on a file when the process closes any descriptor of it, and another process, such as a
+   * backup, would then take itself for the last one and delete the log (https://www.sqlite.org/howtocorrupt.html, 2.2).
    */
   constructor(path: string, headerFile: number) {
     this.#path = path;

@@ -56,8 +56,8 @@ export function isBusy(error: unknown): boolean {
 }
 
 /**
- * Linux makes a file system read-only when its disk fails, under open files. SQLite does not say why a write failed, and
- * access() does not know: only a change does, and this one needs no space.
+ * Linux makes a file system read-only when its disk fails, under open files. SQLite does not say why a write failed,
+ * and access() does not know: only a change does, and this one needs no space.
  */
 function isOnReadOnlyDisk(path: string): boolean {
   const now = new Date();

@@ -19,7 +19,9 @@ export interface WorkerOptions {
   readonly maxPages: number | undefined;
   /** A descriptor of the database file, which the owner of the threads closes after them. */
   readonly headerFile: number;
-  /** The data directory, where the reserve must be held before anything is written. Null: this thread writes nothing. */
+  /**
+   * The data directory, where the reserve must be held before anything is written. Null: this thread writes nothing.
+   */
   readonly reserveIn: string | null;
 }
 

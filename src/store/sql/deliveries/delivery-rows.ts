@@ -89,8 +89,8 @@ export function* listDeliveries(filter: DeliveryFilter, { beforeId, limit }: Pag
 const NEIGHBORS = 1_000;
 
 /**
- * Its own number. If it has been pruned, a number above all of the same age or older: an event's other deliveries may
- * then be shown again, but none is hidden.
+ * The event's own number. If the event has been pruned, a number above all of the same age or older: an event's other
+ * deliveries may then be shown again, but none is hidden.
  */
 function* seqAbove(id: string): Program<number> {
   const own = yield* queryOne('SELECT seq FROM event_deliveries WHERE id = ?', [id]);

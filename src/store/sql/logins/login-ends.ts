@@ -41,11 +41,14 @@ export function* endLoginsByKey(keyHash: string): Program<readonly LoginChange[]
   return yield* endLogins('key_hash = ?', [keyHash]);
 }
 
-/** In one transaction with the use of its token: a logout that could not be written may be sent again. Null: used before. */
+/**
+ * In one transaction with the use of its token: a logout that could not be written may be sent again. Null: used
+ * before.
+ */
 export function* endLoginsByProvider(logout: ProviderLogout): Program<readonly LoginChange[] | null> {
   const { issuer, clientId, identity, providerSessionId, token } = logout;
   if (token !== null && !(yield* claimLoginOnce(token.key, token.validUntilMs))) return null;
-  // It identifies nobody; without this line it would match everybody.
+  // Such a logout identifies nobody; without this line it would match everybody.
   if (identity === null && providerSessionId === null) return [];
   const conditions = ['issuer = ?', 'client_id = ?'];
   const params = [issuer, clientId];

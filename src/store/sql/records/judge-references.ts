@@ -136,8 +136,8 @@ function* readTargets(
 const RELEASED = 'released';
 
 /**
- * Whether this reference, which a deleted record has, keeps nobody from deleting it. An earlier document that refers to the
- * record does: without it the revert could not restore that document.
+ * Whether this reference, which a deleted record has, keeps nobody from deleting it. An earlier document that refers to
+ * the record does: without it the revert could not restore that document.
  */
 function isReleased(row: Row, revoked: ReadonlySet<string>): boolean {
   if (row['from_kind'] !== PENDING_CHANGE.kind) return false;
@@ -146,8 +146,8 @@ function isReleased(row: Row, revoked: ReadonlySet<string>): boolean {
 }
 
 /**
- * Takes revoked records out of the pending change. One that the change created and that only lost rights stays in it: its
- * revert takes the rest.
+ * Takes revoked records out of the pending change. One that the change created and that only lost rights stays in it:
+ * its revert takes the rest.
  */
 export function* releaseRevoked({ puts, gone, revoked }: Judged): Program<void> {
   if (revoked.size === 0) return;

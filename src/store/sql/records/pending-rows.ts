@@ -17,7 +17,8 @@ import { type Judged, keyOf } from './record-rows.ts';
 
 /**
  * A change that waits for its confirmation holds what its revert needs, as references and unique keys of the record
- * `PENDING_CHANGE`: so the rules that protect every other record protect them too, and deleting the record releases all.
+ * `PENDING_CHANGE`: so the rules that protect every other record protect them too, and deleting the record releases
+ * all.
  */
 type Hold = 'changed' | 'created' | 'needed' | 'parent';
 
@@ -122,7 +123,7 @@ function changedFields(before: SealedRecord | undefined, { doc }: SealedPut): re
   );
 }
 
-/** They are deleted with their objects, and the history does not have them. */
+/** Owned records are deleted with their objects, and the history does not have them. */
 function lostOwners({ gone, puts }: Judged, { before }: Needs): readonly LostOwner[] {
   return [...gone].flatMap(([key, { kind }]) => {
     const record = kind === OWNERSHIP_KIND && !puts.has(key) ? before.get(key) : undefined;
@@ -180,7 +181,9 @@ export function* judgePending(
   return reached === null ? null : changePending(pending, reached);
 }
 
-/** The earlier version of a record may refer to one that now would refer to it: a cycle, which the revert cannot make. */
+/**
+ * The earlier version of a record may refer to one that now would refer to it: a cycle, which the revert cannot make.
+ */
 function* readReachedChange(puts: Judged['puts']): Program<RecordKey | null> {
   for (const { kind, id, isAcyclic } of puts.values()) {
     if (!isAcyclic) continue;

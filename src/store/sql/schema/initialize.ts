@@ -70,8 +70,8 @@ const COLUMNS: Readonly<Record<Dialect, string>> = {
 };
 
 /**
- * The version of a schema is final only once it is released: a store of another commit may have the same version and other
- * tables. Its statements would fail one by one, with errors that name no cause.
+ * The version of a schema is final only once it is released: a store of another commit may have the same version and
+ * other tables. Its statements would fail one by one, with errors that name no cause.
  */
 function* refuseOtherTables(dialect: Dialect): Program<void> {
   const found = new Set<string>();
