@@ -135,7 +135,10 @@ async function bootstrapOne(row: BootstrapRow, options: BootstrapOptions): Promi
   return preset === null ? token : null;
 }
 
-/** The same settings stay in a container for its life. Another token may come from a shell in which commands for another server work. */
+/**
+ * The same settings stay in a container for its life. Another token may come from a shell in which commands for another
+ * server work.
+ */
 async function sayUnused(row: BootstrapRow, preset: string, { port, logger }: BootstrapOptions): Promise<void> {
   if (await port.has(row.kind, preset)) {
     logger.info(`the setting ${row.setting} is no longer needed: the store has this ${row.label}`);

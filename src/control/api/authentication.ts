@@ -25,7 +25,10 @@ export interface AuthenticationAttempt {
   readonly mayBeRevoked?: boolean;
 }
 
-/** Synchronous for a key that this process knows. One that another node has just created takes longer; a failure is delayed. */
+/**
+ * Synchronous for a key that this process knows. One that another node has just created takes longer; a failure is
+ * delayed.
+ */
 export type Authenticate = (attempt: AuthenticationAttempt) => Caller | Promise<Caller>;
 
 export interface AuthenticateOptions {
@@ -240,8 +243,9 @@ interface LocalCallersOptions {
 }
 
 /**
- * Tokens for commands that the user of the server runs on its machine. The control socket gives them out. Nothing is stored: a token
- * is signed with a key that only this process knows, so no other node accepts it, and it ends with the process.
+ * Tokens for commands that the user of the server runs on its machine. The control socket gives them out. Nothing is
+ * stored: a token is signed with a key that only this process knows, so no other node accepts it, and it ends with the
+ * process.
  */
 export class LocalCallers {
   readonly #key = randomBytes(32);

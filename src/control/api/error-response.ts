@@ -86,8 +86,9 @@ const READ_ON_BYTES = 128 * 1024 * 1024;
 const READ_ON_MS = 30_000;
 
 /**
- * Answers a request whose body is still arriving and is not wanted, and closes the connection when the body has arrived. Closing a socket with
- * unread bytes resets the connection: most clients send the whole body before they read, and would lose the response.
+ * Answers a request whose body is still arriving and is not wanted, and closes the connection when the body has
+ * arrived. Closing a socket with unread bytes resets the connection: most clients send the whole body before they read,
+ * and would lose the response.
  */
 export function answerBeforeBody(
   request: IncomingMessage,

@@ -7,7 +7,9 @@ export interface OthersWrites {
   readonly revision: number;
   /** False: for some seconds it has been unknown here what others deleted. A key may have been revoked. */
   readonly isCurrent: boolean;
-  /** Not null after this node stood still, until it knows what others changed meanwhile: false if that cannot be known. */
+  /**
+   * Not null after this node stood still, until it knows what others changed meanwhile: false if that cannot be known.
+   */
   readonly behind: Promise<boolean> | null;
   /** Reads the rest. Rejects soon with the store's error when it does not answer. */
   catchUp(): Promise<void>;
@@ -27,8 +29,8 @@ export interface Repetition<Result> {
 }
 
 /**
- * Runs it again after an error that something new may explain, if there is something new. These errors change nothing. If
- * it cannot be known whether there is, the error is that of the store: "not found" may be wrong.
+ * Runs it again after an error that something new may explain, if there is something new. These errors change nothing.
+ * If it cannot be known whether there is, the error is that of the store: "not found" may be wrong.
  */
 export function repeatedIfStale<Result>(
   others: OthersWrites,

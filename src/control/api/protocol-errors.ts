@@ -49,7 +49,9 @@ export function answerProtocolErrors(server: HttpServer | HttpsServer, answers: 
   });
 }
 
-/** Its body is still arriving, so the error concerns this request. A response behind others has no socket yet. */
+/**
+ * The request's body is still arriving, so the error concerns this request. A response behind others has no socket yet.
+ */
 function isReading(response: ServerResponse): boolean {
   return !response.req.complete && !response.headersSent && response.socket !== null;
 }

@@ -79,7 +79,7 @@ export function addPublicRoutes(
   );
   app.get('/metrics', async (request, reply) => {
     if (!pages.areMetricsOpen) {
-      // They tell that the database is away: then above all they must be readable.
+      // These documents tell that the database is away: then above all they must be readable.
       const { headers, ip, method } = request;
       const { principal } = await authenticate({ headers, ip, method, mayBeRevoked: true });
       requireScopes(principal, [READ_METRICS]);

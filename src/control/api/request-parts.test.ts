@@ -31,7 +31,7 @@ suite('large bodies', () => {
     first.body.endTurn();
     await last;
     assert.equal(order.join(), 'third');
-    // It ends its turn once, however often it says so.
+    // A body ends its turn once, however often it says so.
     first.leave();
     const fourth = bodies.admit('d');
     const waiting = fourth.body.turn().then(() => order.push('fourth'));

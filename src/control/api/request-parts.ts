@@ -95,8 +95,8 @@ type QueryDecoder = (query: Readonly<Record<string, unknown>>) => Readonly<Recor
 const OTHER_SPELLINGS: ReadonlyMap<string, string> = new Map([['beforeId', 'before_id']]);
 
 /**
- * Empty, these count as absent: existing clients send pages' parameters unset, and a search for nothing finds nothing. An
- * empty filter would return everything.
+ * Empty, these count as absent: existing clients send pages' parameters unset, and a search for nothing finds nothing.
+ * An empty filter would return everything.
  */
 export const MAY_BE_EMPTY: ReadonlySet<string> = new Set(['limit', 'before_id', 'q']);
 
@@ -171,8 +171,8 @@ function queryError(parameter: string, message: string): Error {
 }
 
 /**
- * Parsing and checking take up to 2 µs per value, on the event loop. The access rules of a route with a hundred lists of
- * a hundred addresses have half as many.
+ * Parsing and checking take up to 2 µs per value, on the event loop. The access rules of a route with a hundred lists
+ * of a hundred addresses have half as many.
  */
 const LIMITS = { maxValues: 20_000, maxDepth: 64 };
 
@@ -358,8 +358,8 @@ export class LargeBodies {
   }
 
   /**
-   * Before a byte of the body is read; `leave` when its response has ended. Work goes on for a client that has gone, and
-   * keeps its place until `endTurn`.
+   * Before a byte of the body is read; `leave` when its response has ended. Work goes on for a client that has gone,
+   * and keeps its place until `endTurn`.
    */
   admit(apiKeyId: string): { readonly body: LargeBody; readonly leave: () => void } {
     const ofKey = this.#perKey.get(apiKeyId) ?? 0;

@@ -3,7 +3,9 @@ import { modules } from '../../modules/registry.ts';
 import { resources } from '../resources/registry.ts';
 import type { ConfigurationResource } from '../resources/resource.ts';
 
-/** Configuration resources that the file does not have, by their name, and why. A test compares it with the registry. */
+/**
+ * Configuration resources that the file does not have, by their name, and why. A test compares it with the registry.
+ */
 export const NOT_EXPORTED: ReadonlyMap<string, string> = new Map([
   [
     'agent_invitations',
@@ -23,7 +25,7 @@ export const NOT_EXPORTED: ReadonlyMap<string, string> = new Map([
 /** A kind of object in the file, as the registries describe it. */
 export interface ObjectKind {
   readonly resource: ConfigurationResource;
-  /** Its name in the file: `static` among the backends, otherwise the kind of its records. */
+  /** The section's name in the file: `static` among the backends, otherwise the kind of its records. */
   readonly label: string;
   /** Where a list of the API's documents holds it: see `InstallationDocuments`. */
   readonly documentsKey: string;

@@ -21,7 +21,7 @@ export interface People {
   roleOf(claims: JsonObject): Role | null;
   /** Sessions end when it changes: issuer, client and rules. */
   readonly fingerprint: string;
-  /** Their role now, for people who are known without asking the provider; null: the role at the login stays. */
+  /** A person's role now, for people who are known without asking the provider; null: the role at the login stays. */
   readonly currentRoleOf: ((subject: string) => Role | null) | null;
 }
 
@@ -186,7 +186,8 @@ const MAX_PART = 100;
 
 /**
  * Name of a person in sessions and in the history: the verified email address. At many providers people choose the name
- * claim themselves, and some choose the address of another person, so such a name is marked and has the subject beside it.
+ * claim themselves, and some choose the address of another person, so such a name is marked and has the subject beside
+ * it.
  */
 export function personName(claims: JsonObject, subject: string): string {
   const { email, name } = claims;

@@ -15,7 +15,9 @@ const IMMUTABLE = 'public, max-age=31536000, immutable';
 /** Addresses that a browser visits and that are not the page. */
 const NOT_THE_PAGE = /^\/console\/(?:assets\/|login$|callback$|enter$)/;
 
-/** The page, its scripts and styles. Every other address below /console is the page too, which reads its own address. */
+/**
+ * The page, its scripts and styles. Every other address below /console is the page too, which reads its own address.
+ */
 export function addPageRoutes(app: FastifyInstance, files: ConsoleFiles): void {
   const page = (request: FastifyRequest, reply: FastifyReply): FastifyReply => {
     const file = files.all?.get(PAGE);

@@ -20,8 +20,8 @@ export interface Change {
 }
 
 /**
- * Kinds whose documents decide who may change them, also while a pending change holds them: the record of the wait remembers
- * what they were.
+ * Kinds whose documents decide who may change them, also while a pending change holds them: the record of the wait
+ * remembers what they were.
  */
 export function rememberedKinds({ compiled }: Catalog): readonly string[] {
   const resources = [...compiled.values()].map(({ resource }) => resource);
@@ -31,8 +31,8 @@ export function rememberedKinds({ compiled }: Catalog): readonly string[] {
 }
 
 /**
- * Throws unless the key may perform this change, from every state that the store may return to. Its scope for the path has
- * already been checked.
+ * Throws unless the key may perform this change, from every state that the store may return to. Its scope for the path
+ * has already been checked.
  */
 export function authorize(
   compiled: CompiledResource,
@@ -78,12 +78,12 @@ export async function authorizeChange(
   refuseWithout((await resource.authorizeChange?.(change as never, id, context.ports())) ?? null);
 }
 
-/** Its resource imports documents. */
+/** The name stands here because the resource of API keys imports documents. */
 export const API_KEY_KIND = 'api_key';
 
 /**
- * Before the commit of an operation that may take seconds: rejects a key that was deleted or lost scopes meanwhile. Only the
- * store knows whether that happens just now, so the commit expects the key as it is.
+ * Before the commit of an operation that may take seconds: rejects a key that was deleted or lost scopes meanwhile.
+ * Only the store knows whether that happens just now, so the commit expects the key as it is.
  */
 export async function keyExpectation(
   request: OperationRequest,

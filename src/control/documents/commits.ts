@@ -200,8 +200,8 @@ function kindOfCaller(id: string): 'server' | 'local' | 'api_key' {
 
 /**
  * Writes, and answers from the state that the write's own commit left. A resource with modules or inline children shows
- * several documents, and others may have written to some of them before the answer is rendered: in the same group commit,
- * or in another process.
+ * several documents, and others may have written to some of them before the answer is rendered: in the same group
+ * commit, or in another process.
  */
 export async function answerWrite<Written extends { readonly revision: number }>(
   { modules, inlineChildren }: CompiledResource,

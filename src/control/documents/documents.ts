@@ -95,8 +95,8 @@ export class Documents implements DocumentsPort {
   }
 
   /**
-   * Creates a resource in exchange for another record, in one transaction: of two at the same time, one wins. `spent` is
-   * called for each attempt, and throws when that record is gone.
+   * Creates a resource in exchange for another record, in one transaction: of two at the same time, one wins. `spent`
+   * is called for each attempt, and throws when that record is gone.
    */
   createFor(spent: () => StoredRecord, kind: string, request: OperationRequest): Promise<OperationResult> {
     return this.#createNow(this.#compiled(kind), request, null, spent);

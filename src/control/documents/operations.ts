@@ -42,7 +42,10 @@ export function operationsOf(catalog: Catalog, documents: Documents): readonly O
   });
 }
 
-/** What a list is searched by beside its own texts: those of the resources that it names, as far as the caller may read them. */
+/**
+ * What a list is searched by beside its own texts: those of the resources that it names, as far as the caller may read
+ * them.
+ */
 function textsOfReferences(catalog: Catalog, documents: Documents): TextsForCaller {
   return ({ principal }) =>
     (id) => {

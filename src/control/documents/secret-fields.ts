@@ -76,8 +76,8 @@ export function joinSecrets(doc: JsonObject, secrets: Secrets | null, fields: re
 }
 
 /**
- * Pointers to the secrets that a body has itself. From a caller that cannot read them, an equal one is checked like any other:
- * the answer must not tell whether it guessed the stored one.
+ * Pointers to the secrets that a body has itself. From a caller that cannot read them, an equal one is checked like any
+ * other: the answer must not tell whether it guessed the stored one.
  */
 export function sentSecretsIn(config: JsonObject, fields: readonly SecretField[]): readonly string[] {
   return fields
@@ -142,8 +142,8 @@ export function keepUnseenSecrets(
 }
 
 /**
- * The stored configuration for a PATCH, without the secrets that have a destination and that the body does not name: they
- * count as unseen, so that a PATCH of the destination alone does not take them there.
+ * The stored configuration for a PATCH, without the secrets that have a destination and that the body does not name:
+ * they count as unseen, so that a PATCH of the destination alone does not take them there.
  */
 export function withoutUnsentSecrets(stored: JsonObject, sent: JsonObject, fields: readonly SecretField[]): JsonObject {
   return fields

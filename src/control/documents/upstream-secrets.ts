@@ -34,8 +34,8 @@ export interface SecretMove {
 /**
  * Decision 4 for secrets whose destination is in other documents: the headers of a route go to the upstreams of its
  * backend. A caller that cannot read them must not give the route another backend, nor a backend another address. A
- * secret that this write itself sets may go anywhere. Returns everything that decided where the secrets go: the store has
- * to expect it, or two writes at the same time, each harmless alone, would move a secret together.
+ * secret that this write itself sets may go anywhere. Returns everything that decided where the secrets go: the store
+ * has to expect it, or two writes at the same time, each harmless alone, would move a secret together.
  */
 export function refuseMovedSecrets(
   writeSet: WrittenSecrets,
@@ -118,8 +118,8 @@ export function secretRouteKinds(catalog: Catalog): readonly string[] {
 
 /**
  * The same for the state to which a change that waits returns: its revert must not send a secret to a place that only a
- * later write chose. Nobody may make such a write (decision 51), which needs no rights while the secret is away. Returns
- * what the store has to expect: no other change began to wait meanwhile.
+ * later write chose. Nobody may make such a write (decision 51), which needs no rights while the secret is away.
+ * Returns what the store has to expect: no other change began to wait meanwhile.
  */
 export function holdSecretsOfRevert(
   writeSet: WrittenSecrets,

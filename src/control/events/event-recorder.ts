@@ -104,7 +104,7 @@ export class EventRecorder {
       try {
         await this.#options.events.record(batch.map((waiting) => this.#eventOf(waiting)));
       } catch (err) {
-        // They stay in the queue: the store may recover before it is full.
+        // Events stay in the queue: the store may recover before it is full.
         this.#options.log.error({ err, waiting: this.#queue.length }, 'failed to record events');
         return;
       }

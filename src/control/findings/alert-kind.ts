@@ -72,7 +72,10 @@ export interface Sighting {
   readonly title: string;
 }
 
-/** A kind of finding that is watched: it is an alert from when it has been bad for a while until it has been well for a while. */
+/**
+ * A kind of finding that is watched: it is an alert from when it has been bad for a while until it has been well for a
+ * while.
+ */
 export interface AlertKind {
   /** The code of the finding, and the `kind` of its alerts. */
   readonly code: string;

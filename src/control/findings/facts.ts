@@ -40,7 +40,7 @@ export interface Facts {
   readonly user_accounts: readonly CheckedAccount[];
   /** Agents that reported something: the newest sessions. */
   readonly tunnel_sessions: readonly CheckedAgent[];
-  /** Those that are raised, without dismissed ones. */
+  /** Alerts that are raised, without dismissed ones. */
   readonly alerts: readonly CheckedAlert[];
   /** Whether requests to this upstream reach the API and the console of this server. */
   readonly isOwnApi: (upstream: string) => boolean;

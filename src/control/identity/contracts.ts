@@ -68,21 +68,23 @@ export interface IdentityPeople {
   accountByEmail(email: string): Person | undefined;
   /** Whether the setting console_roles lets the person into the console, now or if a pending change is reverted. */
   hasConsoleRole(accountId: string): boolean;
-  /** Those that work. */
+  /** Passkeys that work. */
   passkeysOf(accountId: string): readonly PersonalPasskey[];
   passkeyByCredential(credentialId: string): PersonalPasskey | undefined;
   /** False: the inviter of the person could not give what the person may do now. */
   isEnough(passkey: Pick<PersonalPasskey, 'id'>): boolean;
   /** Changes nothing. Asks other nodes if this one does not know a secret that is genuine. */
   invitation(secret: string): Promise<FoundInvitation>;
-  /** Spends the invitation and stores the passkey. `spent`: somebody was faster, or an administrator made another one. */
+  /**
+   * Spends the invitation and stores the passkey. `spent`: somebody was faster, or an administrator made another one.
+   */
   acceptInvitation(
     secret: string,
     passkey: NewPasskey,
   ): Promise<AcceptedInvitation | { readonly problem: InvitationProblem | 'taken' }>;
   /**
-   * `provedBy`: id of the passkey with which the person proved who they are: the new one is a way to no more. Null: a code.
-   * `taken`: the authenticator's credential belongs to a passkey already.
+   * `provedBy`: id of the passkey with which the person proved who they are: the new one is a way to no more. Null: a
+   * code. `taken`: the authenticator's credential belongs to a passkey already.
    */
   addPasskey(accountId: string, passkey: NewPasskey, provedBy: string | null): Promise<'added' | 'taken' | 'gone'>;
   renamePasskey(passkeyId: string, name: string): Promise<boolean>;
@@ -107,7 +109,10 @@ export interface IdentityPeopleReader {
 
 /** The same for sessions at the identity host. */
 export interface ProvedPeopleReader extends IdentityPeopleReader {
-  /** Whether a session that began with this passkey may go on: see `IdentityPeople.isEnough`. A passkey that is gone never is for people of the console. */
+  /**
+   * Whether a session that began with this passkey may go on: see `IdentityPeople.isEnough`. A passkey that is gone
+   * never is for people of the console.
+   */
   isEnough(accountId: string, passkeyId: string): boolean;
 }
 
@@ -227,7 +232,7 @@ export interface PersonalMail {
   readonly to: string;
   readonly subject: string;
   readonly text: string;
-  /** It is not sent after this time. */
+  /** The mail is not sent after this time. */
   readonly expiresAtMs: number;
 }
 

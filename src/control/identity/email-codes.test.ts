@@ -116,7 +116,8 @@ suite('codes by e-mail', () => {
     assert.equal(mails.length, 5);
     const { sealed, code } = await ask(other, ANA.email, { clientAddress: '198.51.100.7' });
     assert.equal((await one.check(sealed, 'browser', code))?.id, ANA.id);
-    // However many networks they have, and from the network of the person, if the person has logged in with the browser.
+    // However many networks they have, and from the network of the person, if the person has logged in with the
+    // browser.
     for (let network = 0; network < 20; network += 1)
       for (let times = 0; times < 6; times += 1)
         await ask(one, ANA.email, { clientAddress: `203.0.${network}.1`, browser: `${times}` });

@@ -4,7 +4,7 @@ import { LruMap } from '../../kit/lru-map.ts';
 import { isSameSecret, newCode, shownCode, typedCode } from '../../kit/text/secrets.ts';
 import type { IdentityMail, IdentityPeople, Person } from './contracts.ts';
 
-/** It names the host and no link: people type the code where they asked for it. */
+/** The mail names the host and no link: people type the code where they asked for it. */
 function codeMail({ hostname, code }: { readonly hostname: string; readonly code: string }): {
   readonly subject: string;
   readonly text: string;
@@ -27,8 +27,8 @@ const MAX_TRIES = 5;
 /** Mails to one person within an hour, for one asker: a network, or a browser in which the person has logged in. */
 const MAX_MAILS = 5;
 /**
- * The same for all networks together: for the first mail of each, and for further ones, so that a few networks do not use
- * up what another one begins with. Browsers of the person are not among them.
+ * The same for all networks together: for the first mail of each, and for further ones, so that a few networks do not
+ * use up what another one begins with. Browsers of the person are not among them.
  */
 const MAX_FIRST_MAILS = 12;
 const MAX_FURTHER_MAILS = 8;

@@ -111,8 +111,9 @@ const LOOK_EVERY_MS = 1_000;
 const TOLD_FROM_ATTEMPT = 3;
 
 /**
- * Sends the mails of the queue. Every process has one. A mail belongs to the process that moved its next attempt into the
- * future: a process that dies leaves it to another. So a mail may arrive twice, and is never lost while it is of use.
+ * Sends the mails of the queue. Every process has one. A mail belongs to the process that moved its next attempt into
+ * the future: a process that dies leaves it to another. So a mail may arrive twice, and is never lost while it is of
+ * use.
  */
 export class MailSender {
   readonly #ports: MailSenderPorts;

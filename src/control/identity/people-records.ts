@@ -6,7 +6,9 @@ import type { RecordPut, StoredRecord, UniqueKey } from '../../store/store.ts';
 
 export const USER_ACCOUNT_KIND = 'user_account';
 export const PASSKEY_KIND = 'passkey';
-/** Records of their own: use must neither change the ETag of an account or passkey nor be reported as a change of it. */
+/**
+ * Records of their own: use must neither change the ETag of an account or passkey nor be reported as a change of it.
+ */
 export const PASSKEY_USE_KIND = 'passkey_use';
 export const USER_ACCOUNT_USE_KIND = 'user_account_use';
 /** One per account: a new one replaces it. */

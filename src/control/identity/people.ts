@@ -116,7 +116,7 @@ export class People implements IdentityPeople {
     return this.#consoleScopesOf(record).includes(ALL_SCOPES);
   }
 
-  /** Those that work now. */
+  /** Passkeys that work now. */
   passkeysOf(accountId: string): readonly PersonalPasskey[] {
     return this.#ports.replica
       .pageOfParent(PASSKEY_KIND, accountId, ALL)

@@ -97,7 +97,8 @@ class SmtpProblem extends Error {
 function failure(error: unknown): SendResult {
   const { code = 'unknown', responseCode, command } = error as SmtpError;
   const reason = responseCode === undefined ? String(code) : `${code} ${responseCode}`;
-  // A wrong password is answered with 535, a wrong sender to MAIL FROM: somebody fixes the settings, and the mails wait.
+  // A wrong password is answered with 535, a wrong sender to MAIL FROM: somebody fixes the settings, and the mails
+  // wait.
   const isFinal = code === 'EMESSAGE' || (code === 'EENVELOPE' && command === 'RCPT TO');
   const isRejected = isFinal && responseCode !== undefined && responseCode >= 500;
   return { outcome: isRejected ? 'rejected' : 'failed', reason };

@@ -51,8 +51,8 @@ function backendResource(backend: Backend): ConfigurationResource<TObject, Backe
 }
 
 /**
- * What the compiler and each request would need grows with every level. A member that gets more later is not found here: the
- * routes of backends that name it refuse, and say so.
+ * What the compiler and each request would need grows with every level. A member that gets more later is not found
+ * here: the routes of backends that name it refuse, and say so.
  */
 function tooManyWays(id: string, read: ReferredReader): readonly FieldProblem[] {
   const membersOf = (each: string): readonly string[] => {

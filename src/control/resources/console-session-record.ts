@@ -22,7 +22,10 @@ export interface ConsoleSession {
 
 export type LoggedIn =
   | { readonly kind: 'key'; readonly name: string; readonly apiKeyId: string; readonly scopes: readonly string[] }
-  /** A command on the machine of a node made a link. The session ends when the setting `local_commands` gives other scopes. */
+  /**
+   * A command on the machine of a node made a link. The session ends when the setting `local_commands` gives other
+   * scopes.
+   */
   | { readonly kind: 'local'; readonly name: string; readonly scopes: readonly string[] }
   | {
       readonly kind: 'person';

@@ -112,7 +112,10 @@ export interface LiveEventPorts extends Pick<SharedPorts, 'ref' | 'clock' | 'new
   isWanted(type: string): boolean | 'unknown';
 }
 
-/** An event about an object that no configuration resource describes, for the commit that it reports; none if nobody wants it. */
+/**
+ * An event about an object that no configuration resource describes, for the commit that it reports; none if nobody
+ * wants it.
+ */
 export function liveEvent(
   type: string,
   object: () => JsonObject,

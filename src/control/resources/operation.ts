@@ -4,9 +4,9 @@ import type { JsonObject } from '../../kit/json.ts';
 import type { DocumentsPort } from './ports.ts';
 
 /**
- * One operation of the management API. The HTTP server, the OpenAPI document, `postern api` and the client are all built
- * from the list of these; none of them knows a noun by name. `Ports`: what it uses beside the request; an operation
- * whose ports are not named can be described, but not run.
+ * One operation of the management API. The HTTP server, the OpenAPI document, `postern api` and the client are all
+ * built from the list of these; none of them knows a noun by name. `Ports`: what it uses beside the request; an
+ * operation whose ports are not named can be described, but not run.
  */
 export interface Operation<in Ports = never> {
   /** `<resource>.<verb>`, unique; also the OpenAPI operationId and the command's two words. */
@@ -66,7 +66,9 @@ export interface OperationRequest {
   readonly isLegacyClient: boolean;
   /** IP address of the client; absent for the server itself. */
   readonly address?: string | undefined;
-  /** For operations that take long: rejects if the key was deleted or lost scopes since. Absent for the server itself. */
+  /**
+   * For operations that take long: rejects if the key was deleted or lost scopes since. Absent for the server itself.
+   */
   readonly authenticateAgain?: () => Promise<void>;
 }
 
@@ -95,8 +97,8 @@ export interface EventType {
 }
 
 /**
- * What an event is about: a resource as GET shows it, without live fields; `isPartial` if it may be known by its id only.
- * Several resources may share a type.
+ * What an event is about: a resource as GET shows it, without live fields; `isPartial` if it may be known by its id
+ * only. Several resources may share a type.
  */
 export type EventObject =
   | { readonly resources: readonly string[]; readonly isPartial?: boolean }

@@ -88,7 +88,9 @@ export interface RecordChange {
   /** The object created inside the record, remembered under the request's Idempotency-Key. */
   readonly made?: RecordKey;
   readonly beside?: Beside;
-  /** What is beside it gives somebody more: held off while a pending change concerns the record, as a change of it is. */
+  /**
+   * What is beside it gives somebody more: held off while a pending change concerns the record, as a change of it is.
+   */
   readonly isGiving?: true;
   /** One of the resource's `otherEvents`. */
   readonly event?: string;
@@ -150,7 +152,10 @@ export interface SearchPort {
     limit: number,
     request: Pick<OperationRequest, 'principal'>,
   ): Promise<{ readonly results: readonly SearchResult[]; readonly hasMore: boolean }>;
-  /** The words of a text in lower case, with the ids of people, service accounts and guest links whose names they occur in. */
+  /**
+   * The words of a text in lower case, with the ids of people, service accounts and guest links whose names they occur
+   * in.
+   */
   callers(
     text: string,
     request: Pick<OperationRequest, 'principal'>,

@@ -30,7 +30,7 @@ interface ResourceNames {
   /** Path of the collection; `{edge_id}` and the like are path parameters. */
   readonly path: string;
   readonly listKey: string;
-  /** Its name in a sentence: "an HTTPS edge". */
+  /** The object's name in a sentence: "an HTTPS edge". */
   readonly title: string;
   readonly description: string;
 }
@@ -64,11 +64,11 @@ export interface ConfigurationResource<Config extends TObject = TObject, in Port
   readonly modules?: 'edge' | 'route';
   /** Child resources that are rendered completely inside this one, under their list key. */
   readonly inlineChildren?: readonly string[];
-  /** Its host names have certificates, whose problems a response header reports. */
+  /** The object's host names have certificates, whose problems a response header reports. */
   readonly hasHostNames?: true;
   /** The series count requests by its ids: its list can be ordered by the traffic of the last hour. */
   readonly hasTraffic?: true;
-  /** Its responses may have the header Postern-Warning for another reason than host names. */
+  /** Responses may have the header Postern-Warning for another reason than host names. */
   readonly hasWarnings?: boolean;
   /** `<noun>_created.v0` and so on. */
   readonly eventNoun: string;
@@ -124,13 +124,16 @@ export interface ConfigurationResource<Config extends TObject = TObject, in Port
    * would decide what flows where.
    */
   isArming?(config: Static<Config>, previous: Static<Config> | null): boolean;
-  /** Where requests that are forwarded to it go on to, with their secret headers: resources, and places by a name of their own. */
+  /**
+   * Where requests that are forwarded to it go on to, with their secret headers: resources, and places by a name of
+   * their own.
+   */
   sendsTo?(config: Static<Config>): { readonly ids: readonly string[]; readonly places: readonly string[] };
   /** What else ends with the change, in its transaction: also when an undo makes it. `config` is null on delete. */
   ends?(config: Static<Config> | null, previous: Static<Config>, about: Ending): Pick<Beside, 'deletes' | 'endsPeople'>;
   /**
-   * Whether the change only takes rights away; `config` is null on delete. A pending change does not hold it off. Asked only
-   * if all other fields than `narrowable`, description and metadata stay as they are.
+   * Whether the change only takes rights away; `config` is null on delete. A pending change does not hold it off. Asked
+   * only if all other fields than `narrowable`, description and metadata stay as they are.
    */
   isRevocation?(config: Static<Config> | null, previous: Static<Config>): boolean;
   /** Fields whose change can take rights away. */

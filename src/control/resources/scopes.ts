@@ -27,8 +27,8 @@ export interface View {
 }
 
 /**
- * Scopes are `<first path segment>:read` or `:write`, `metrics:read`, `secrets:read`, `*:read` for all reads without secrets, and `*`
- * for everything.
+ * Scopes are `<first path segment>:read` or `:write`, `metrics:read`, `secrets:read`, `*:read` for all reads without
+ * secrets, and `*` for everything.
  */
 export function scopesOf(resources: readonly Resource[]): readonly string[] {
   const segments = new Set(resources.filter(hasOwnScope).map((resource) => firstSegment(resource.path)));

@@ -24,7 +24,7 @@ export interface Tag {
 
 export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
 export type PathItem = Readonly<Partial<Record<Method, OperationObject>>> & {
-  /** They belong to every operation of the path. */
+  /** Parameters that belong to every operation of the path. */
   readonly parameters?: readonly (ParameterObject | Reference)[];
 };
 

@@ -8,8 +8,8 @@ import { headerRef } from './headers.ts';
 import type { Subject } from './subjects.ts';
 
 /**
- * Errors of the layers around an operation, such as a wrong key or a server that starts, and those of nearly all writes.
- * An operation lists a status only if it has other errors with it: these share the response `default`.
+ * Errors of the layers around an operation, such as a wrong key or a server that starts, and those of nearly all
+ * writes. An operation lists a status only if it has other errors with it: these share the response `default`.
  */
 const COMMON_ERRORS: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'ERR_POSTERN_UNAUTHENTICATED',

@@ -84,7 +84,10 @@ export function canBeNotModified(
   return isModule || resource.type !== 'configuration' || resource.live === undefined;
 }
 
-/** Responses on paths that accept a condition document the ETag that it needs; so do creates. The introduction names the `Location` of a 201. */
+/**
+ * Responses on paths that accept a condition document the ETag that it needs; so do creates. The introduction names the
+ * `Location` of a 201.
+ */
 export function responseHeadersOf(
   operation: Operation,
   subject: Subject,

@@ -9,8 +9,8 @@ import { type Subject, subjectOf } from './subjects.ts';
 
 /**
  * A validating schema as plain JSON, in the form that OpenAPI tools support best: maps become `additionalProperties`,
- * and enumerations state their type. openapi-generator 7.25 makes programs that do not compile of a field that is always
- * null, of unions of lists and other values, and of defaults that are objects: the document has none of them.
+ * and enumerations state their type. openapi-generator 7.25 makes programs that do not compile of a field that is
+ * always null, of unions of lists and other values, and of defaults that are objects: the document has none of them.
  */
 export function wireSchema(schema: TSchema): JsonObject {
   return spelled(JSON.parse(JSON.stringify(schema)) as JsonObject);
@@ -27,7 +27,8 @@ function spelled(schema: JsonObject): JsonObject {
     else if (keyword === 'patternProperties') Object.assign(result, spelledMap(value as JsonObject));
     else if (keyword === 'anyOf') result[keyword] = (value as readonly JsonObject[]).map(spelledOption);
     else if (keyword === 'allOf') result[keyword] = (value as readonly JsonObject[]).map(spelled);
-    // The example of the whole object, or of the request, has one of every field. Secrets go where the server sends them.
+    // The example of the whole object, or of the request, has one of every field. Secrets go where the server sends
+    // them.
     else if (keyword === 'examples' || keyword === 'x-sent-to') continue;
     else if (keyword === 'items' || keyword === 'additionalProperties') result[keyword] = spelledNested(value);
     else if (keyword === 'enum') Object.assign(result, spelledEnum(value as readonly JsonValue[]));
@@ -225,8 +226,8 @@ function withoutRowsText(list: TSchema): TSchema {
 }
 
 /**
- * A field of a body does not repeat what the same field of its resource says: that was a twentieth of the document. Nor does
- * a module's object repeat what its tag says.
+ * A field of a body does not repeat what the same field of its resource says: that was a twentieth of the document. Nor
+ * does a module's object repeat what its tag says.
  */
 export function withoutRepeatedDescriptions(
   schemas: Readonly<Record<string, JsonObject>>,

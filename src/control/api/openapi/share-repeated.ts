@@ -11,7 +11,8 @@ import {
 
 /**
  * Moves what stands in several places into the components: parameters, responses without a body, and objects inside
- * schemas. What stands in one place stays there. Without this the document is twice as large, and generators make a class of every copy.
+ * schemas. What stands in one place stays there. Without this the document is twice as large, and generators make a
+ * class of every copy.
  */
 export function shareRepeated(document: OpenApiDocument): OpenApiDocument {
   const { paths, webhooks, components } = document;
@@ -117,8 +118,8 @@ class Shared<Thing extends object> {
 }
 
 /**
- * An object that stands inside several schemas becomes one, named after the first: "OauthModuleReplaceProviderAmazon". So
- * do fields that most resources have, such as "Metadata".
+ * An object that stands inside several schemas becomes one, named after the first: "OauthModuleReplaceProviderAmazon".
+ * So do fields that most resources have, such as "Metadata".
  */
 function withSharedParts(schemas: Readonly<Record<string, JsonObject>>): Readonly<Record<string, JsonObject>> {
   const counts = new Map<string, number>();
@@ -202,7 +203,10 @@ function shapeOf(thing: object): string {
   return canonicalJson(JSON.parse(JSON.stringify(thing)) as JsonValue);
 }
 
-/** A path parameter is named after the kind of its id: EdgeId for `edge_id`, and TunnelSessionId for `id` of a tunnel session. */
+/**
+ * A path parameter is named after the kind of its id: EdgeId for `edge_id`, and TunnelSessionId for `id` of a tunnel
+ * session.
+ */
 function nameOfParameter({ name, description }: ParameterObject): string {
   const kind = /^Id of the ([\w -]+?)(?: of an [\w -]+)?\.$/.exec(description)?.[1];
   return kind === undefined || name !== 'id' ? pascalCase(name) : pascalCase(`${kind} ${name}`);

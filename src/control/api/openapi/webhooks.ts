@@ -12,9 +12,9 @@ const ANY_EVENT = 'Event';
 const ENVELOPE = 'EventEnvelope';
 
 /**
- * What webhook destinations receive: any event. Types about the same object share a schema. openapi-generator 7.25 would
- * make a method of the webhook, without types in Python and TypeScript, and in every language write it over the methods of
- * its tag: so it has no tag, and is marked as nothing to call. Clients have types for its bodies.
+ * What webhook destinations receive: any event. Types about the same object share a schema. openapi-generator 7.25
+ * would make a method of the webhook, without types in Python and TypeScript, and in every language write it over the
+ * methods of its tag: so it has no tag, and is marked as nothing to call. Clients have types for its bodies.
  */
 export function webhooksOf(
   operations: readonly Operation[],

@@ -43,7 +43,10 @@ interface Built {
   readonly problems: readonly FileProblem[];
 }
 
-/** Builds the tree of changes and the operations: first new objects, in the order of their references, then changes, then deletions. */
+/**
+ * Builds the tree of changes and the operations: first new objects, in the order of their references, then changes,
+ * then deletions.
+ */
 export class ChangeBuilder {
   readonly #input: BuilderInput;
   readonly #byStandIn: ReadonlyMap<string, Pair>;

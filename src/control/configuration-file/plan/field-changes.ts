@@ -176,7 +176,10 @@ function fieldValue(
   return { ...openValues(field, value), ...Object.fromEntries(entries) };
 }
 
-/** A secret that the files do not name stays as it is: one that could be read is sent back. `redirectedSecrets` has rejected new destinations. */
+/**
+ * A secret that the files do not name stays as it is: one that could be read is sent back. `redirectedSecrets` has
+ * rejected new destinations.
+ */
 function secretAt(pointer: string, { wanted, present, secretValue }: Sources): JsonValue | undefined {
   const secret = wanted.secrets.get(pointer);
   if (secret !== undefined) return valueOfSecret(secret, secretValue);

@@ -77,7 +77,9 @@ export function isChanging(changes: readonly ObjectChange[]): boolean {
   );
 }
 
-/** Sections with those first that others refer to, so that objects are created in the order of the file where possible. */
+/**
+ * Sections with those first that others refer to, so that objects are created in the order of the file where possible.
+ */
 export function creationOrder(): readonly string[] {
   const order = new Set<string>();
   const visiting = new Set<string>();

@@ -18,8 +18,8 @@ interface Pairing {
 }
 
 /**
- * Finds the objects of the server that the files describe: by what an earlier apply remembered, by a value that only one
- * object can have, such as a host name, then by name.
+ * Finds the objects of the server that the files describe: by what an earlier apply remembered, by a value that only
+ * one object can have, such as a host name, then by name.
  */
 export function pairObjects(
   files: readonly FileObject[],

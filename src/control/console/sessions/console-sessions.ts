@@ -24,7 +24,10 @@ const NAME = 'postern_console';
 /** Several servers on one host share cookies. A sibling host can add those without `__Host-`. */
 const OWN_NAMES = [/^__Host-postern_console(?:_\d{1,5})?$/, /^postern_console(?:_\d{1,5})?$/];
 
-/** Names differ by port: browsers send cookies to all ports of a host, and servers there must not overwrite each other's. */
+/**
+ * Names differ by port: browsers send cookies to all ports of a host, and servers there must not overwrite each
+ * other's.
+ */
 function cookieName(origin: URL): string {
   const port = origin.port === '' ? '' : `_${origin.port}`;
   return `${origin.protocol === 'https:' ? '__Host-' : ''}${NAME}${port}`;

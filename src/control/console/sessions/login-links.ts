@@ -37,9 +37,10 @@ interface MadeLink {
 }
 
 /**
- * Links that log somebody in to the console, once, with the rights of the API key that made them. Every user of a machine
- * can read the arguments of a browser that somebody else starts, so a link alone opens a page that asks for its code, which
- * the terminal shows. Links are kept as hashes in the memory of this process: a link is opened at once, at the address for which it was made.
+ * Links that log somebody in to the console, once, with the rights of the API key that made them. Every user of a
+ * machine can read the arguments of a browser that somebody else starts, so a link alone opens a page that asks for its
+ * code, which the terminal shows. Links are kept as hashes in the memory of this process: a link is opened at once, at
+ * the address for which it was made.
  */
 export class LoginLinks {
   readonly #clock: Clock;

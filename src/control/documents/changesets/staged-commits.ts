@@ -99,8 +99,8 @@ interface Origin {
 }
 
 /**
- * Takes the write sets of a changeset's operations, shows each to the next one, and folds all into one. The store judges
- * the whole.
+ * Takes the write sets of a changeset's operations, shows each to the next one, and folds all into one. The store
+ * judges the whole.
  */
 export class StagedCommits {
   readonly records: StagedRecords;

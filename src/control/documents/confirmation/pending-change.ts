@@ -21,8 +21,9 @@ export function pendingForm({ revision, confirmByMs }: PendingChange, { renderer
 }
 
 /**
- * Whether a request that changes nothing states what the pending change narrowed: it takes rights away that the change has
- * taken already. The revert must not give them back, so the record leaves the pending change as after any revocation.
+ * Whether a request that changes nothing states what the pending change narrowed: it takes rights away that the change
+ * has taken already. The revert must not give them back, so the record leaves the pending change as after any
+ * revocation.
  */
 export function repeatsPending(
   record: RecordKey,

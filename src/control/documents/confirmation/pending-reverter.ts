@@ -24,7 +24,10 @@ function revocableKinds({ compiled }: Catalog): ReadonlySet<string> {
   return new Set(resources.filter((resource) => resource.isRevocation !== undefined).map(({ kind }) => kind));
 }
 
-/** Why a pending change ends before its time, or null. Its author answers for it, and somebody must be able to revert it. */
+/**
+ * Why a pending change ends before its time, or null. Its author answers for it, and somebody must be able to revert
+ * it.
+ */
 async function endedByRevocation(
   { entry, released, author }: Waiting,
   context: DocumentsContext,
@@ -155,8 +158,8 @@ interface RevertLog {
 }
 
 /**
- * Reverts the pending change when its time is over, or when a revocation ends it. Every process does this, so the one that
- * took the change may be gone; the store lets one of them do it.
+ * Reverts the pending change when its time is over, or when a revocation ends it. Every process does this, so the one
+ * that took the change may be gone; the store lets one of them do it.
  */
 export class PendingReverter {
   readonly #context: DocumentsContext;

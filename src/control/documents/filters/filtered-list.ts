@@ -63,7 +63,10 @@ export interface ListFigures<Ports> {
   of(name: string, request: OperationRequest, ports: Ports): Promise<ReadonlyMap<string, number>>;
 }
 
-/** A list that can be filtered by a text or an expression, and ordered, by what it shows. Without these it runs as it is. */
+/**
+ * A list that can be filtered by a text or an expression, and ordered, by what it shows. Without these it runs as it
+ * is.
+ */
 export function filteredList<Ports extends Pick<SharedPorts, 'clock'>>(
   operation: Operation<Ports>,
   textsFor: TextsForCaller = () => () => [],

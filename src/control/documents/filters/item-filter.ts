@@ -102,7 +102,10 @@ function moved(time: Date, ms: number | null): Date {
   return new Date(time.getTime() + (ms ?? Number.NaN));
 }
 
-/** Texts that people know the resource with this id by, such as the hosts of an edge; none if the caller may not read it. */
+/**
+ * Texts that people know the resource with this id by, such as the hosts of an edge; none if the caller may not read
+ * it.
+ */
 export type TextsOfId = (id: string) => Iterable<string>;
 
 const MAX_WORDS = 8;

@@ -5,8 +5,9 @@ import { addSealedRecord, type Replica } from '../../../store/replica/replica.ts
 import type { HistoryDocument, HistoryLink, LinkableEntry, Store } from '../../../store/store.ts';
 
 /**
- * The link of an entry: it authenticates the entry's plain content and the link before it. So nobody without the key can
- * change, remove or insert an entry without breaking every later link; and sealing secrets under another key breaks none.
+ * The link of an entry: it authenticates the entry's plain content and the link before it. So nobody without the key
+ * can change, remove or insert an entry without breaking every later link; and sealing secrets under another key breaks
+ * none.
  */
 async function chainLink(key: string, previous: string, entry: LinkableEntry): Promise<string> {
   const { revision, atMs, note } = entry;

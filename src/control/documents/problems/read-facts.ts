@@ -43,7 +43,7 @@ export interface KnownHere extends Pick<SharedPorts, 'ref' | 'clock'> {
   readonly isOwnApi: Facts['isOwnApi'];
   readonly whyForbidden: Facts['whyForbidden'];
   readonly online: Pick<OnlinePort, 'list'>;
-  /** Those that are raised and not dismissed. */
+  /** Alerts that are raised and not dismissed. */
   readonly alerts: () => readonly CheckedAlert[];
   /** What is wrong with logins, by route. */
   readonly loginTroubles: (slice: TimeSlice) => Promise<ReadonlyMap<string, readonly LoginTrouble[]>>;

@@ -88,7 +88,7 @@ export class LaneRun {
       if (ruling.nextAttemptAtMs > 0) return this.#release({ nextAttemptAtMs: ruling.nextAttemptAtMs });
       if (performance.now() - this.#settledAt > SETTLE_AFTER_MS) break;
     }
-    // Its time puts it at the end of the queue.
+    // The delivery's time puts it at the end of the queue.
     if (isTurnOver) return this.#release({ nextAttemptAtMs: ports.clock.nowMs() });
     return this.#settle({ untilMs: ports.clock.nowMs() + this.#options.leaseMs });
   }
@@ -202,7 +202,7 @@ function kept(attempts: readonly DeliveryAttempt[]): readonly DeliveryAttempt[] 
 }
 
 /**
- * This many enqueued events within a window are a burst. Traffic events are written in batches, a few per second, and
+ * So many enqueued events within a window are a burst. Traffic events are written in batches, a few per second, and
  * never count as one.
  */
 const WINDOW_MS = 100;

@@ -40,7 +40,9 @@ function loadAdvice({ id }: CheckedList): string {
   return `remove the cause, then load it: postern api ip-policy-lists refresh ${id}`;
 }
 
-/** Lists of addresses: one that was never loaded closes its routes, and one that is not renewed decides by old entries. */
+/**
+ * Lists of addresses: one that was never loaded closes its routes, and one that is not renewed decides by old entries.
+ */
 const listsCheck: Check = {
   name: 'lists',
   nouns: ['ip_policy_lists'],

@@ -36,7 +36,9 @@ const { kinds, found, ok } = findingTable('settings', {
   },
 });
 
-/** Settings that work but allow more than may be intended. The doctor checks those of its shell if no server answers. */
+/**
+ * Settings that work but allow more than may be intended. The doctor checks those of its shell if no server answers.
+ */
 export const settingsCheck = {
   name: 'settings',
   nouns: ['settings'],

@@ -144,9 +144,9 @@ interface Confirmation {
 }
 
 /**
- * Whether the person may change passkeys now: they used one within five minutes, to log in or to confirm. While they have
- * none, a code by e-mail of the same age is enough: there is nothing that it could take over. But codes can be phished, so
- * it is not enough for somebody who got a role in the console since then.
+ * Whether the person may change passkeys now: they used one within five minutes, to log in or to confirm. While they
+ * have none, a code by e-mail of the same age is enough: there is nothing that it could take over. But codes can be
+ * phished, so it is not enough for somebody who got a role in the console since then.
  */
 export function mayChangePasskeys(ports: Ports, request: WholeRequest, session: IdentitySession): boolean {
   return recentProof(ports, request, session) !== null;

@@ -10,18 +10,21 @@ export interface IdentityPageContent {
   /** HTML: the caller has escaped foreign text. */
   readonly body: string;
   readonly footer?: string;
-  /** It has a form with a ceremony. */
+  /** The page has a form with a ceremony. */
   readonly hasScript?: boolean;
   /** Where its forms lead in the end: to pages of this host, or back to an application on any host. */
   readonly formsLeadTo?: 'this host' | 'applications';
-  /** Its address has a secret: no request may name it. */
+  /** The page's address has a secret: no request may name it. */
   readonly hasSecretAddress?: boolean;
 }
 
 /** Read once: `npm run generate` makes it. */
 let script: string | null = null;
 
-/** Beside the style of plain pages: what forms and lists need. The colors have a contrast of more than 4.5:1 in both modes. */
+/**
+ * Beside the style of plain pages: what forms and lists need. The colors have a contrast of more than 4.5:1 in both
+ * modes.
+ */
 const FORM_STYLE = `
 body{padding-top:10vh}
 h2{font-size:1.125rem;margin:2rem 0 .5rem}

@@ -31,7 +31,7 @@ interface AttemptLimits {
   begin(clientAddress: string): Attempt | { readonly retryAfterSeconds: number };
 }
 
-/** It counts unless it succeeds. */
+/** An attempt counts unless it succeeds. */
 export interface Attempt {
   succeeded(): void;
   failed(): void;
@@ -61,7 +61,10 @@ export interface OwnForm {
   readonly browser: string;
 }
 
-/** The form of a request that one of our own pages sent. Other sites can make a browser send one, but not from our origin. */
+/**
+ * The form of a request that one of our own pages sent. Other sites can make a browser send one, but not from our
+ * origin.
+ */
 export function ownForm(request: WholeRequest, { party }: Pick<PagePorts, 'party'>): OwnForm | { answer: WholeAnswer } {
   const { headers } = request;
   const origin = { origin: firstValue(headers, 'origin'), site: firstValue(headers, 'sec-fetch-site') };

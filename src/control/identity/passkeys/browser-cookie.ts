@@ -32,7 +32,9 @@ interface CookiePorts {
   randomText(bytes: number): string;
 }
 
-/** A browser with which a person has logged in. It gives no access: strangers who ask for codes do not use up its own. */
+/**
+ * A browser with which a person has logged in. It gives no access: strangers who ask for codes do not use up its own.
+ */
 export interface KnownBrowser {
   readonly account: string;
   readonly id: string;

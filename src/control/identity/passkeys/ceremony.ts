@@ -188,8 +188,9 @@ interface Sealed {
 }
 
 /**
- * Challenges of passkeys. A challenge is the sealed text that says what it is for, so that nothing is stored for visitors
- * and any node checks the answer. Once a person has proved who they are with it, the store remembers that it is spent.
+ * Challenges of passkeys. A challenge is the sealed text that says what it is for, so that nothing is stored for
+ * visitors and any node checks the answer. Once a person has proved who they are with it, the store remembers that it
+ * is spent.
  */
 export class Challenges {
   readonly #ports: ChallengePorts;

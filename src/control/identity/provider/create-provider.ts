@@ -35,8 +35,8 @@ const MINUTE = 60;
 /** While a person looks for their passkey. */
 const INTERACTION_SECONDS = 30 * MINUTE;
 /**
- * Without "offline_access": every application gets refresh tokens, and they end with the session. The library drops this scope
- * from most logins anyway.
+ * Without "offline_access": every application gets refresh tokens, and they end with the session. The library drops
+ * this scope from most logins anyway.
  */
 const SCOPES = ['openid', 'email', 'profile', 'groups'];
 
@@ -87,8 +87,8 @@ interface IdTokenMethods {
 }
 
 /**
- * With the access token of the same response. The library hashes it into `at_hash` (OpenID Connect Core §3.1.3.6), but only
- * where that is mandatory, and some applications refuse ID tokens without it.
+ * With the access token of the same response. The library hashes it into `at_hash` (OpenID Connect Core §3.1.3.6), but
+ * only where that is mandatory, and some applications refuse ID tokens without it.
  */
 function boundToAccessToken(token: IdTokenMethods, use: string): IdTokenMethods {
   const issued = token.ctx?.oidc.entities.AccessToken;
@@ -102,8 +102,8 @@ function compareSecret(this: { readonly clientSecret?: string }, actual: string)
 }
 
 /**
- * Scopes that nobody knows are ignored, as OpenID Connect Core §3.1.2.1 wants. The library ignores them in logins, and then
- * refuses applications that repeat them in a refresh, as authlib does.
+ * Scopes that nobody knows are ignored, as OpenID Connect Core §3.1.2.1 wants. The library ignores them in logins, and
+ * then refuses applications that repeat them in a refresh, as authlib does.
  */
 function knownScopes(this: { readonly requestParamOIDCScopes: ReadonlySet<string> }): ReadonlySet<string> {
   return this.requestParamOIDCScopes;
@@ -194,7 +194,10 @@ function configuration(options: ProviderOptions): Configuration {
   } satisfies Configuration as Configuration;
 }
 
-/** An application revokes its own tokens. The library's own rule is the same, and prints a notice that it should be changed. */
+/**
+ * An application revokes its own tokens. The library's own rule is the same, and prints a notice that it should be
+ * changed.
+ */
 async function mayRevoke(
   _ctx: unknown,
   client: RevokingClient,

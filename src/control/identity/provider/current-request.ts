@@ -7,7 +7,10 @@ export interface CurrentRequest {
   readonly browser: BrowserKept;
   /** Addresses to return to that the request names: they decide which of a route's hosts is meant. */
   readonly askedUris: readonly string[];
-  /** A logout is delivered: only then is a client's address for it known to the library, which must not send it by itself. */
+  /**
+   * A logout is delivered: only then is a client's address for it known to the library, which must not send it by
+   * itself.
+   */
   readonly isDelivery: boolean;
   /** The session of the browser, once it was found. */
   sessionUid: string | null;

@@ -11,7 +11,7 @@ export interface IdentityClient {
   readonly metadata: ClientMetadata;
   /** Whether these groups of a person let them in. */
   admits(groups: readonly string[]): boolean;
-  /** It hears of the end of sessions there (OpenID Connect Back-Channel Logout 1.0). */
+  /** The client hears of the end of sessions there (OpenID Connect Back-Channel Logout 1.0). */
   readonly backChannelLogoutUri: string | null;
   /** An agent publishes it; null: an administrator decided who may learn about people. */
   readonly agent: PublishingAgent | null;
@@ -27,7 +27,10 @@ export interface PublishingAgent {
 
 /** Applications as they are configured now. */
 export interface IdentityClients {
-  /** `askedUris`: what the request wants to return to. A client of a route has as many addresses as its wildcard has hosts. */
+  /**
+   * `askedUris`: what the request wants to return to. A client of a route has as many addresses as its wildcard has
+   * hosts.
+   */
   find(clientId: string, askedUris: readonly string[]): IdentityClient | null;
 }
 
@@ -42,8 +45,8 @@ interface AgentConsentPorts {
 export type ConsentedAgent = Pick<PublishingAgent, 'host' | 'credentialId'>;
 
 /**
- * Which agents may learn who a person is, on which hosts. Another agent on the same host is asked about again, and so is
- * the same agent on another host. All of them end with the person, like grants.
+ * Which agents may learn who a person is, on which hosts. Another agent on the same host is asked about again, and so
+ * is the same agent on another host. All of them end with the person, like grants.
  */
 export class AgentConsents {
   readonly #ports: AgentConsentPorts;

@@ -169,7 +169,7 @@ export class IdentityProvider {
     const request = { ...this.requestOf({ target: '/', headers: [], body: NOTHING }), isDelivery: true };
     await withRequest(request, async () => {
       const client = (await this.#provider.Client.find(clientId)) as LogoutClient | undefined;
-      // It was deleted, or no longer wants to hear of it.
+      // The client was deleted, or no longer wants to hear of it.
       if (client?.backchannelLogoutUri === undefined) return;
       await client.backchannelLogout(accountId, sid);
     });

@@ -150,7 +150,8 @@ function artifactAdapter(model: string, { store, clients, clock }: AdapterPorts)
       if (found === null) return undefined;
       const { payload, consumedAtMs } = found;
       if (consumedAtMs === null) return payload as AdapterPayload;
-      // The library ends the grant of a used code. A request that was sent twice must not end what its twin is about to get.
+      // The library ends the grant of a used code. A request that was sent twice must not end what its twin is about to
+      // get.
       if (model === CODE && clock.nowMs() - consumedAtMs < TWIN_MS) return undefined;
       return { ...payload, consumed: Math.floor(consumedAtMs / 1000) } as AdapterPayload;
     },

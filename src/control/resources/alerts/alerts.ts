@@ -61,7 +61,7 @@ const dismiss: Operation<AlertPorts> = {
       const now = documents.reader.get(ALERT_KIND, id);
       record = now?.revision === revision ? undefined : now;
     }
-    // It has ended, maybe meanwhile.
+    // The alert has ended, maybe meanwhile.
     throw notFound(id);
   },
 };

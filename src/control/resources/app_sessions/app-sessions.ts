@@ -148,7 +148,10 @@ function legacyForm(session: JsonObject): JsonObject {
   };
 }
 
-/** Those in force on the route now; those of the login where the route is not configured here, as on an agent's endpoint. */
+/**
+ * The limits in force on the route now; those of the login where the route is not configured here, as on an agent's
+ * endpoint.
+ */
 function limitsOf({ doc }: LoginSession, { loginLimits }: AppSessionPorts): JsonObject {
   const current = loginLimits((doc['route_id'] as string | undefined) ?? '');
   if (current !== null) return { ...current };

@@ -229,8 +229,8 @@ function revokesMore({ crl_pem: pem, ca_pem: authority }: CrlConfig, { crl_pem: 
 }
 
 /**
- * Whether every certificate that the earlier lists revoke stays revoked. The signatures of this authority's own lists have
- * been checked. A list of an intermediate may have any, and would be ignored: it does not replace an earlier one.
+ * Whether every certificate that the earlier lists revoke stays revoked. The signatures of this authority's own lists
+ * have been checked. A list of an intermediate may have any, and would be ignored: it does not replace an earlier one.
  */
 function isFurther(
   lists: readonly RevocationList[],

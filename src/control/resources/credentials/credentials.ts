@@ -43,7 +43,10 @@ function configureRuleProblem(rule: string): string | null {
 /** Without a rule of a kind, everything of that kind is allowed. */
 const KINDS = ['bind:', 'configure:'] as const;
 
-/** Whether agents may do less by this list than by the previous one, and nothing more. By text: a pattern counts as itself. */
+/**
+ * Whether agents may do less by this list than by the previous one, and nothing more. By text: a pattern counts as
+ * itself.
+ */
 function isNarrowerAcl(acl: readonly string[], previous: readonly string[]): boolean {
   const isWithin = (kind: string): boolean => {
     const allowed = rulesOf(acl, kind);

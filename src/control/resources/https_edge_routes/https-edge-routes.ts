@@ -17,7 +17,7 @@ export function matchProblem(match: string): string | null {
   const reading = readPath(match);
   const wrong = reading.ok ? reading.path.odd : reading.message;
   if (!reading.ok || wrong !== null) return `can never match, because the edge rejects such requests: ${wrong}`;
-  // Its other reading does not lie below it, whatever follows: every request for it would be ambiguous.
+  // The path's other reading does not lie below it, whatever follows: every request for it would be ambiguous.
   if (reading.path.otherKeys.length > 0)
     return 'can never match, because the edge rejects ambiguous paths: remove ";" and "%2F"';
   return null;

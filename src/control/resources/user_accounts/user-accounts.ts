@@ -87,8 +87,8 @@ function isPromotion(
 }
 
 /**
- * A scope that the caller lacks and the person has in the console, before or after the change: a caller who can invite a
- * person can be that person. A disabled account counts as if it were active.
+ * A scope that the caller lacks and the person has in the console, before or after the change: a caller who can invite
+ * a person can be that person. A disabled account counts as if it were active.
  */
 function beyondCaller(
   { scopes }: Principal,
@@ -205,7 +205,7 @@ function emailProblems(email: string): readonly FieldProblem[] {
     : [bodyProblem('email', 'must be one e-mail address, such as "ana@example.com"')];
 }
 
-/** It stands in mails and on pages, so it must not begin a line there or reverse the text around it. */
+/** The name stands in mails and on pages, so it must not begin a line there or reverse the text around it. */
 function nameProblems(name: string): readonly FieldProblem[] {
   return /[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]/u.test(name)
     ? [bodyProblem('name', 'must be one line, without control characters: letters of any script are fine')]
