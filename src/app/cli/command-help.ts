@@ -88,7 +88,10 @@ const HELP_WIDTH = 80;
 const MIN_WIDTH = 40;
 let width = HELP_WIDTH;
 
-/** Help breaks at words in a narrow terminal; null: it is read elsewhere. Applies to the whole process, which is one command. */
+/**
+ * Help breaks at words in a narrow terminal; null: it is read elsewhere. Applies to the whole process, which is one
+ * command.
+ */
 export function fitHelp(columns: number | null): void {
   width = Math.max(MIN_WIDTH, Math.min(HELP_WIDTH, columns ?? HELP_WIDTH));
 }

@@ -12,7 +12,8 @@ const PLACES = ['data_dir', 'database_url', 'api_listen', 'api_url'] as const;
 
 /**
  * The settings of the server that a command is about: those that flags and variables name, otherwise those of a file
- * that `postern up` wrote here, or of a server that has its data in this directory, otherwise those of the installed service.
+ * that `postern up` wrote here, or of a server that has its data in this directory, otherwise those of the installed
+ * service.
  */
 export async function serverSettings(
   flags: ReadonlyMap<string, string>,

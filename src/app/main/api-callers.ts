@@ -51,7 +51,7 @@ export function openCallers(deps: ApiDependencies, opened: DocumentsOpened, port
     identityIssuer: opened.settings.identity?.issuer ?? null,
     people: consolePeople(config, { clock, logger: deps.logger, ownIssuer: deps.ownIssuer }),
   });
-  // They would never end by themselves.
+  // Streams would never end by themselves.
   deps.health.onDraining(() => webConsole.endStreams());
   const credentials = credentialDirectory(replica, others);
   // A preset one may have any form.

@@ -146,8 +146,8 @@ export function openDocuments(deps: ApiDependencies): DocumentsOpened {
 }
 
 /**
- * A single process knows of a subscription before its creation is answered; where several share a store, others learn of
- * it later.
+ * A single process knows of a subscription before its creation is answered; where several share a store, others learn
+ * of it later.
  */
 function wantedTypes(store: Store, replica: Replica): DocumentsOpened['isWanted'] {
   const wanted = new WantedTypes(replica);

@@ -96,7 +96,10 @@ export function exitIfInterrupted(): void {
   if (isInterrupted) process.exit();
 }
 
-/** For commands that end: no output is lost, however slow the reader is. A reader that leaves, such as `head`, ends them. */
+/**
+ * For commands that end: no output is lost, however slow the reader is. A reader that leaves, such as `head`, ends
+ * them.
+ */
 export function waitingPrinter(): Pick<CommandContext, 'print' | 'printed'> {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error;

@@ -25,7 +25,10 @@ import { upErrors } from '../cli/up/errors.ts';
 import { configErrors } from '../settings/errors.ts';
 import { mainErrors } from './errors.ts';
 
-/** Every error table, in the order of the error page; modules declare their own. A test compares this list with the sources. */
+/**
+ * Every error table, in the order of the error page; modules declare their own. A test compares this list with the
+ * sources.
+ */
 export const errorTables: readonly { readonly title: string; readonly rows: ErrorRows }[] = [
   { title: 'Requests', rows: apiErrors.rows },
   { title: 'The console', rows: consoleErrors.rows },

@@ -6,7 +6,10 @@ import type { Config } from '../settings/schema.ts';
 
 type StoreSettings = Pick<Config, 'data_dir' | 'database_url' | 'database_migrate_under_old_nodes' | 'secret_key'>;
 
-/** The only place that knows the engines by name. `takesOverAt`: what another process that hands over has proved to be in its store. */
+/**
+ * The only place that knows the engines by name. `takesOverAt`: what another process that hands over has proved to be
+ * in its store.
+ */
 export async function openStore(
   settings: StoreSettings,
   clock: Clock,

@@ -12,8 +12,8 @@ import { type ShutDownParts, shutDown } from './shut-down.ts';
 export type { ServerOptions } from './running-server.ts';
 
 /**
- * The composition root: phases from top to bottom, each with what the earlier ones have opened. On a failure, everything
- * that was opened is closed in reverse.
+ * The composition root: phases from top to bottom, each with what the earlier ones have opened. On a failure,
+ * everything that was opened is closed in reverse.
  */
 export async function startServer(config: Config, options: ServerOptions = {}): Promise<RunningServer> {
   await using opened = new AsyncDisposableStack();
@@ -78,7 +78,7 @@ async function stopServing(ready: ServerReady, how: CloseOptions): Promise<void>
     closeHopWebSockets: () => hopWebSockets.close(),
     closeDelivery: (timeoutMs) => delivery.close(timeoutMs),
   };
-  // Its successor reads the file before it writes one.
+  // The successor reads the file before it writes one.
   if (how.isHandedOver) await traffic.kept?.stop();
   await shutDown(parts, how);
   // With the last requests, and before the threads that know them end.

@@ -34,7 +34,7 @@ export interface ShutDownParts {
   readonly edge: { drain(timeoutMs: number, options: EdgeDrainOptions): Promise<void> } | null;
   readonly api: { drain(timeoutMs: number, lingerMs: number): Promise<void> };
   closeAcme(): Promise<void>;
-  /** Those of visitors of other nodes. */
+  /** Closes WebSockets of visitors of other nodes. */
   closeHopWebSockets(): Promise<void>;
   closeDelivery(timeoutMs: number): Promise<void>;
 }
@@ -45,8 +45,9 @@ const ANNOUNCE_WITHIN_MS = 1_000;
 const MOVE_WITHIN_MS = 10_000;
 
 /**
- * The first part of a stop: balancers and other nodes hear of it, agents move to another node, listeners close, requests
- * in flight finish. They still need everything else, so links between nodes and the store are closed afterwards.
+ * The first part of a stop: balancers and other nodes hear of it, agents move to another node, listeners close,
+ * requests in flight finish. They still need everything else, so links between nodes and the store are closed
+ * afterwards.
  */
 export async function shutDown(parts: ShutDownParts, how: CloseOptions): Promise<void> {
   const { config, health, log, gateway, edge, api } = parts;
@@ -79,7 +80,9 @@ async function announce({ nodes, log }: ShutDownParts): Promise<void> {
   await atMost(told, ANNOUNCE_WITHIN_MS, null);
 }
 
-/** Their old connections stay: visitors use them until the listeners are closed and the last request has ended. */
+/**
+ * The old connections of agents stay: visitors use them until the listeners are closed and the last request has ended.
+ */
 async function moveAgents({ nodes, gateway, log }: ShutDownParts, withinMs: number): Promise<void> {
   if (gateway === null || !isAnotherReady(nodes, 'gateway')) return;
   gateway.agents.sendAway();

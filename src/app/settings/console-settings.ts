@@ -25,7 +25,7 @@ const roleRules = textList(
   },
 );
 
-/** Its members are administrators of the console, unless `console_roles` names others. */
+/** Members of this group are administrators of the console, unless `console_roles` names others. */
 export const ADMINISTRATORS_GROUP = 'postern-admins';
 
 const LOCAL_ROLES = ['off', 'viewer', 'operator', 'admin'] as const;

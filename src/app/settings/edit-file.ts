@@ -6,8 +6,8 @@ import { configErrors } from './errors.ts';
 import { readConfigText } from './load.ts';
 
 /**
- * A YAML file of settings with some of them changed or added. Everything else stays byte by byte, comments included: the
- * file belongs to its operator. Throws if the form of the file does not allow that.
+ * A YAML file of settings with some of them changed or added. Everything else stays byte by byte, comments included:
+ * the file belongs to its operator. Throws if the form of the file does not allow that.
  */
 export function withSettings(text: string, fileName: string, changes: ReadonlyMap<string, WireValue>): string {
   const before = valuesIn(text, fileName);

@@ -63,9 +63,9 @@ const PREFIXES = ['OTEL_EXPORTER_OTLP_TRACES_', 'OTEL_EXPORTER_OTLP_'] as const;
 const ENDPOINTS = ['otel_traces_endpoint', 'otel_endpoint'] as const;
 
 /**
- * The settings of traces that variables of the OpenTelemetry specification name, for settings that nothing of ours names
- * (`isOwn`). As it demands, values that nobody knows are ignored with a warning. An endpoint or a protocol that cannot
- * work is an error: without traces nobody would notice.
+ * The settings of traces that variables of the OpenTelemetry specification name, for settings that nothing of ours
+ * names (`isOwn`). As it demands, values that nobody knows are ignored with a warning. An endpoint or a protocol that
+ * cannot work is an error: without traces nobody would notice.
  */
 export function otelValues(env: Variables, isOwn: (setting: string) => boolean): OtelValues {
   const reading = new Reading(env, isOwn);

@@ -34,7 +34,7 @@ export const nodeSettings = {
   }),
 };
 
-/** They carry passwords, tokens and logins. */
+/** These headers carry passwords, tokens and logins. */
 const SECRET_HEADERS: ReadonlySet<string> = new Set(['authorization', 'cookie', 'proxy-authorization']);
 
 const keptHeaders = textList(

@@ -299,7 +299,7 @@ const ownSettings = {
   }),
 };
 
-/** They come after the modules' settings. */
+/** These settings come after the modules' settings. */
 const processSettings = {
   log_level: required(choice(LOG_LEVELS), {
     description:

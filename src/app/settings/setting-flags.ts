@@ -25,7 +25,10 @@ interface SettingGroup {
   readonly isBrief?: boolean;
 }
 
-/** The same for `postern server --help`: the ones that matter first, then the others in the groups of the reference page. */
+/**
+ * The same for `postern server --help`: the ones that matter first, then the others in the groups of the reference
+ * page.
+ */
 export function groupedSettingFlags(): readonly SettingGroup[] {
   const rest = settingNames.filter((name) => !FIRST_SETTINGS.includes(name));
   return [
@@ -81,7 +84,10 @@ export const FIRST_SETTINGS: readonly string[] = [
 
 /** For a setting that no group names: a test rejects it in this project, and a module of others may have one. */
 const OTHER = 'Other settings';
-/** Groups of the reference page and of `postern server --help`, each with the names or the beginnings of names of its settings. The longest one decides. */
+/**
+ * Groups of the reference page and of `postern server --help`, each with the names or the beginnings of names of its
+ * settings. The longest one decides.
+ */
 const GROUPS: readonly (readonly [title: string, names: readonly string[]])[] = [
   [
     'Data and roles',

@@ -24,7 +24,10 @@ const ATTRIBUTE_NAME = /^[\x21-\x7e]{1,255}$/;
 const ATTRIBUTE_VALUE = /^\P{Cc}{1,1024}$/u;
 const MAX_ATTRIBUTES = 128;
 
-/** Null if one is not valid. The values of our own setting are sent as they are, those of OpenTelemetry's are percent-encoded. */
+/**
+ * Null if one is not valid. The values of our own setting are sent as they are, those of OpenTelemetry's are
+ * percent-encoded.
+ */
 export function headersOf(list: string, decode: (value: string) => string = (value) => value): NamedValues | null {
   const pairs = pairsOf(list, decode);
   const isValid = pairs?.every(

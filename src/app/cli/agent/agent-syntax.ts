@@ -92,7 +92,10 @@ const TUNNEL_FLAGS: Readonly<Record<TunnelCommandName, () => readonly Flag[]>> =
 /** Modules that say who may enter; the others change or limit requests. */
 const WHO_MAY_ENTER = ['oidc', 'oauth', 'basic_auth', 'ip_restriction', 'mutual_tls', 'access'];
 
-/** Flags of modules, in the order in which people look for them. Tunnels without requests have few, among their own flags. */
+/**
+ * Flags of modules, in the order in which people look for them. Tunnels without requests have few, among their own
+ * flags.
+ */
 export function tunnelGroups(command: TunnelCommandName): readonly FlagGroup[] {
   if (command !== 'http') return [];
   const entering = moduleFlags('http', (module) => WHO_MAY_ENTER.includes(module));

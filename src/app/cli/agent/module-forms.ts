@@ -31,7 +31,9 @@ export function moduleFlags(proto: PublishedProto, isMeant: (module: string) => 
     .flatMap(flagsOf);
 }
 
-/** Names of the flags whose values may be secrets that the agent sends to its server: a header may hold a credential. */
+/**
+ * Names of the flags whose values may be secrets that the agent sends to its server: a header may hold a credential.
+ */
 export function secretFlags(): readonly string[] {
   return moduleForms().flatMap(({ shape, fields }) =>
     fields.flatMap(({ name, flag, isSecret }) => {

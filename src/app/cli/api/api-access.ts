@@ -67,7 +67,10 @@ export async function openTransport(
 const UNAUTHENTICATED = 401;
 const SILENT = { isTerminal: false, warn: () => {} };
 
-/** For commands that print only the message of an error: one about the key says which server rejected it, and where it came from. */
+/**
+ * For commands that print only the message of an error: one about the key says which server rejected it, and where it
+ * came from.
+ */
 export class CommandTransport extends Transport {
   readonly #url: string;
   readonly #keySource: string;

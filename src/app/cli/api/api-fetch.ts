@@ -9,7 +9,9 @@ import type { ApiKey } from './api-key.ts';
 const UNAUTHENTICATED = 401;
 const REDIRECTS = [301, 302, 303, 307, 308];
 
-/** As the global fetch, for what the API needs. That one loads undici, which is a third of the CPU of a short command. */
+/**
+ * As the global fetch, for what the API needs. That one loads undici, which is a third of the CPU of a short command.
+ */
 export const apiFetch: Fetch = async (url, { body, headers, method, signal }) => {
   const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) };
   const all = { 'user-agent': 'node', 'accept-encoding': 'gzip', ...headers, ...length };

@@ -15,8 +15,9 @@ export function presetKey({ api_key: key }: Pick<Config, 'api_key'>): ApiKey | n
 }
 
 /**
- * Variables of commands. `POSTERN_API_URL` and `POSTERN_API_KEY` are settings of the server with another meaning: the URL that its
- * clients see, and its first key. A shell in which commands work must not configure a server that is started in it.
+ * Variables of commands. `POSTERN_API_URL` and `POSTERN_API_KEY` are settings of the server with another meaning: the
+ * URL that its clients see, and its first key. A shell in which commands work must not configure a server that is
+ * started in it.
  */
 export type ClientVariable = 'POSTERN_CLI_API_URL' | 'POSTERN_CLI_API_KEY';
 

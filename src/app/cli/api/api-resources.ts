@@ -52,7 +52,9 @@ export function findResource(resources: readonly ApiResource[], word: string): A
 
 const MAX_WORD = 80;
 
-/** For `edges`, `https_edges` or `edges/https`: the shortest name that has all of these words, in any order and number. */
+/**
+ * For `edges`, `https_edges` or `edges/https`: the shortest name that has all of these words, in any order and number.
+ */
 function resourceInOtherWords(resources: readonly ApiResource[], word: string): string | undefined {
   const wanted = wordsOf(word.slice(0, MAX_WORD));
   if (wanted.length === 0) return undefined;

@@ -83,7 +83,9 @@ function isObjectList(list: TSchema): boolean {
   return items !== undefined && isObjectSchema(items) && soleTextField(list) === null;
 }
 
-/** A list of objects that need one text each may be written as a list of these texts: `--sources ip_policy_created.v0`. */
+/**
+ * A list of objects that need one text each may be written as a list of these texts: `--sources ip_policy_created.v0`.
+ */
 function soleTextField(list: TSchema): string | null {
   const { items } = list as FieldShape;
   if (items === undefined || !isObjectSchema(items) || itemsWithSecrets(list) !== null) return null;

@@ -58,7 +58,10 @@ async function serviceOf(context: CommandContext): Promise<LocalService | null> 
   return (await dataDirHere()) === null ? localService(context) : null;
 }
 
-/** Whether this directory has settings that `postern up` wrote for this user. Those of others could lead commands, and the keys in their variables, to a server of theirs. */
+/**
+ * Whether this directory has settings that `postern up` wrote for this user. Those of others could lead commands, and
+ * the keys in their variables, to a server of theirs.
+ */
 export async function hasOwnSettingsHere(): Promise<boolean> {
   const owner = await stat(SETTINGS_HERE).then(
     ({ uid }) => uid,
@@ -132,8 +135,8 @@ function checked(text: string, source: string): ApiKey {
 }
 
 /**
- * Whether the API is on this machine, so that a key may be found in a file or cross unencrypted. Names under `localhost` do not
- * count: a command asks the system's resolver, and many resolvers ask the network for them.
+ * Whether the API is on this machine, so that a key may be found in a file or cross unencrypted. Names under
+ * `localhost` do not count: a command asks the system's resolver, and many resolvers ask the network for them.
  */
 export function isOnThisMachine(url: string): boolean {
   const { hostname } = new URL(url);

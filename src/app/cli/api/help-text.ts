@@ -92,7 +92,10 @@ function shownFields(flags: readonly ApiFlag[]): readonly ApiFlag[] {
   return fields.filter((field) => (inside.get(objectOf(field)) ?? []).length <= SHORT_OBJECT || depthOf(field) === 1);
 }
 
-/** Objects with the same fields, such as the login at each of eight providers: one row for each field, with NAME for the object. */
+/**
+ * Objects with the same fields, such as the login at each of eight providers: one row for each field, with NAME for the
+ * object.
+ */
 function shortFields(fields: readonly ApiFlag[]): readonly ApiFlag[] {
   if (fields.length <= LONG_FIELDS) return fields;
   const parents = fields.filter((field) => siblingsIn(field, fields).length >= MANY_SIBLINGS);

@@ -28,7 +28,10 @@ export type LocalAnswer =
 
 export interface DataPlace {
   readonly dataDir: string;
-  /** A variable, the installed service or the command line named the directory; otherwise it is in the working directory. */
+  /**
+   * A variable, the installed service or the command line named the directory; otherwise it is in the working
+   * directory.
+   */
   readonly isNamed: boolean;
 }
 

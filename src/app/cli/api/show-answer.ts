@@ -102,7 +102,10 @@ export interface ShownForm {
   readonly isUtc: boolean;
 }
 
-/** Finds contradictions and misspelled fields before the request is sent: a command that fails must not have created anything. */
+/**
+ * Finds contradictions and misspelled fields before the request is sent: a command that fails must not have created
+ * anything.
+ */
 export function shownForm(operation: OperationDescription, parsed: ParsedFlags): ShownForm {
   const { flags } = parsed;
   const [output, only] = [flags.get('output'), flags.get('only')];

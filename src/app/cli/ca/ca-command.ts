@@ -104,8 +104,8 @@ Firefox
 /** Access of the `ca` commands to the internal CAs: `src/app/main` wires it to the data directory. */
 export interface CaPorts {
   /**
-   * `isDomainNamed`: false if the domain is only the default. The data directory then says which one the server has, or had:
-   * one CA for each domain.
+   * `isDomainNamed`: false if the domain is only the default. The data directory then says which one the server has, or
+   * had: one CA for each domain.
    */
   read(config: Config, which: WhichCa, isDomainNamed: boolean): Promise<readonly CaCertificate[]>;
 }

@@ -113,7 +113,10 @@ export function apiNodes(resources: readonly ApiResource[]): readonly Completion
   return nodes;
 }
 
-/** The kinds of resources that a value names: an identifier, a filter with the pattern of an id, a field that refers to something. */
+/**
+ * The kinds of resources that a value names: an identifier, a filter with the pattern of an id, a field that refers to
+ * something.
+ */
 function namedKinds(
   { path, query }: OperationDescription,
   { target, schema }: ApiFlag,
@@ -163,12 +166,17 @@ function completedFlag({ name, kind, choices, isFile, isOnByDefault, completedBy
 export const SHELLS = ['bash', 'zsh', 'fish'] as const;
 export type Shell = (typeof SHELLS)[number];
 
-/** `postern completion names KINDS TEXT` prints names that complete the text. Not in the help: only the scripts call it. */
+/**
+ * `postern completion names KINDS TEXT` prints names that complete the text. Not in the help: only the scripts call it.
+ */
 export const NAMES = 'names';
 /** In place of a flag: an argument without one. */
 const OPERAND = ':operand';
 
-/** The script contains all words, so that a key press starts no program, except where a name belongs that only the server knows. */
+/**
+ * The script contains all words, so that a key press starts no program, except where a name belongs that only the
+ * server knows.
+ */
 export function completionScript(shell: Shell, nodes: readonly CompletionNode[]): string {
   switch (shell) {
     case 'bash':
@@ -240,7 +248,8 @@ function namesValue(kinds: readonly string[]): string {
 
 const NAMES_PREFIX = ':names:';
 
-// Splits the line again: bash also splits its own words at "=", ":" and "@". A candidate replaces only what follows the last of them.
+// Splits the line again: bash also splits its own words at "=", ":" and "@". A candidate replaces only what follows the
+// last of them.
 const BASH = `_postern_names() {
   local name typed="\${cur##*[:=]}"
   [[ $typed == *@* ]] && typed="@\${typed##*@}"

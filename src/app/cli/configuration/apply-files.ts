@@ -37,7 +37,7 @@ export async function applyFiles(files: FilesToApply): Promise<FilesApplied> {
   try {
     return await apply(files);
   } catch (error) {
-    // Its message is a sentence for the operator. Anything else is a mistake of the program.
+    // The error's message is a sentence for the operator. Anything else is a mistake of the program.
     if (error instanceof PosternError || error instanceof PosternApiError)
       return { problem: printable(withoutEnd(error.message)) };
     throw error;
@@ -78,7 +78,9 @@ async function apply({ paths, env, owner, message, mayShrink, call }: FilesToApp
 const SITE = 'https_edge';
 const SHOWN_SITES = 20;
 
-/** A file that was truncated, or emptied by mistake, removes most of its sites. Null: it leaves at least half of them. */
+/**
+ * A file that was truncated, or emptied by mistake, removes most of its sites. Null: it leaves at least half of them.
+ */
 function lostSites(changes: readonly ObjectChange[], objects: readonly FileObject[]): string | null {
   const sites = changes.filter(({ kind }) => kind.resource.kind === SITE);
   const removed = sites.filter(({ action }) => action === 'remove').map(({ name }) => name);

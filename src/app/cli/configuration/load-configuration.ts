@@ -62,8 +62,8 @@ const STILL_MS = 1_000;
 const MAX_WAIT_MS = 60_000;
 
 /**
- * Without standard input, pipes and devices, which may have no end: for a server that nobody watches. It waits until nobody
- * writes the files: half of a file may lack the rules that protect a site.
+ * Without standard input, pipes and devices, which may have no end: for a server that nobody watches. It waits until
+ * nobody writes the files: half of a file may lack the rules that protect a site.
  */
 export async function readWrittenFiles(paths: readonly string[]): Promise<readonly ConfigurationText[]> {
   for (let waited = 0; waited <= MAX_WAIT_MS; waited += STILL_MS) {
@@ -136,7 +136,7 @@ function unreadable(path: string, cause: unknown): never {
 
 interface ResolvedSecrets {
   readonly values: ReadonlyMap<PlacedSecret, string>;
-  /** Their variable or file does not exist: an object that the server has keeps its secret. */
+  /** Secrets whose variable or file does not exist: an object that the server has keeps its secret. */
   readonly notGiven: NotGiven;
   readonly problems: readonly FileProblem[];
 }

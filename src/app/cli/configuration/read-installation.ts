@@ -28,7 +28,9 @@ interface ReadOptions {
 const PAGE = 100;
 const MAX_ATTEMPTS = 5;
 
-/** Everything that the file can have, at one revision; null when the configuration changed each time while it was read. */
+/**
+ * Everything that the file can have, at one revision; null when the configuration changed each time while it was read.
+ */
 export async function readInstallation(transport: ApiSender, options: ReadOptions = {}): Promise<Installation | null> {
   let revision = await currentRevision(transport);
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {

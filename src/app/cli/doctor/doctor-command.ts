@@ -209,7 +209,10 @@ async function accessTo(examination: Examination & { readonly url: string }): Pr
 
 const LISTENERS = ['edge_listen', 'edge_http_listen', 'tunnel_listen'];
 
-/** With the addresses at which the server listens, where nobody named others here. Without the right to read them, those of this shell count. */
+/**
+ * With the addresses at which the server listens, where nobody named others here. Without the right to read them, those
+ * of this shell count.
+ */
 async function withListeners(
   transport: Transport,
   { config, isUnset }: Pick<Examination, 'config' | 'isUnset'>,

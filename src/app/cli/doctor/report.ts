@@ -17,7 +17,10 @@ export function countByLevel(findings: readonly Finding[]): Counts {
   return counts;
 }
 
-/** For people: one line per finding, the advice below it, and a summary. `columns`: those of the terminal, which breaks lines elsewhere; null: a pipe. */
+/**
+ * For people: one line per finding, the advice below it, and a summary. `columns`: those of the terminal, which breaks
+ * lines elsewhere; null: a pipe.
+ */
 export function textReport(findings: readonly Finding[], columns: number | null): readonly string[] {
   const shown = withoutRepetition(findings);
   const levelWidth = Math.max(...LEVELS.map((level) => level.length)) + 2;

@@ -202,7 +202,10 @@ const HOST = /^(?<host>(?:\*\.)?[\w-]+(?:\.[\w-]+)*\.?)(?::(?<port>\d{1,5}))?(?<
 
 const VERB = /^(?:add|create|delete|get|list|ls|new|publish|remove|rm|show|update)$/;
 
-/** The one argument: `app.example.com`, `app.example.com:7443`, `app.example.com/admin`. The flags are those of the command line. */
+/**
+ * The one argument: `app.example.com`, `app.example.com:7443`, `app.example.com/admin`. The flags are those of the
+ * command line.
+ */
 export function parseSite(
   positionals: readonly string[],
   command: 'edge' | 'up' | 'down',

@@ -12,7 +12,9 @@ interface WrittenTunnel {
 
 /** What an import knows about a tunnel in its source. */
 export interface SourceOfTunnel {
-  /** Its host there, if it is not the domain of the tunnel, such as a subdomain of a server that is not known. */
+  /**
+   * The tunnel's host there, if it is not the domain of the tunnel, such as a subdomain of a server that is not known.
+   */
   readonly host?: string | null;
   /** Tunnels of one host share it only in one group. */
   readonly group?: JsonValue;
@@ -52,8 +54,8 @@ export class AgentFile {
   }
 
   /**
-   * No tunnel of the file may serve these hosts: a part of them is not written, and a tunnel that took its place would serve it
-   * to everybody. A host that ends with ".?" has a rest that is not known, and "?" may be any.
+   * No tunnel of the file may serve these hosts: a part of them is not written, and a tunnel that took its place would
+   * serve it to everybody. A host that ends with ".?" has a rest that is not known, and "?" may be any.
    */
   close(hosts: readonly string[], place: readonly string[]): void {
     for (const host of hosts) this.#closed.set(hostKey(host), place.join(' > '));

@@ -51,7 +51,9 @@ export async function printReport(
   context.print(`${path === '-' ? 'Printed' : `Wrote ${path}`}: ${summary}. Next: ${nextStep}`);
 }
 
-/** Writes a new file, readable by its owner only; `-` prints it. An existing file stays, unless it is to be replaced. */
+/**
+ * Writes a new file, readable by its owner only; `-` prints it. An existing file stays, unless it is to be replaced.
+ */
 export async function writeOutput(
   path: string,
   text: string,

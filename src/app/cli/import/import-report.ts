@@ -50,8 +50,8 @@ export function textFor(table: Readonly<Record<string, string>>, name: string, o
 }
 
 /**
- * Fields that are not known to be harmless: each may restrict access, so what has one must not be served. An empty map has an
- * unexpected shape; an empty text or list says nothing.
+ * Fields that are not known to be harmless: each may restrict access, so what has one must not be served. An empty map
+ * has an unexpected shape; an empty text or list says nothing.
  */
 export function unknownFields(fields: JsonObject, harmless: ReadonlySet<string>): readonly string[] {
   return Object.entries(fields)

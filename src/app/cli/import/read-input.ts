@@ -15,7 +15,9 @@ export interface ImportInput {
   readonly text: string;
 }
 
-/** The text of a file, or of standard input for `-`. Binary files, other encodings and huge files are rejected by name. */
+/**
+ * The text of a file, or of standard input for `-`. Binary files, other encodings and huge files are rejected by name.
+ */
 export async function readInput(path: string): Promise<ImportInput> {
   const name = path === '-' ? 'standard input' : path;
   const reading = path === '-' ? gatherBounded(process.stdin, MAX_INPUT_BYTES) : readBounded(path, MAX_INPUT_BYTES);

@@ -142,7 +142,10 @@ export class Names {
     this.#context = context;
   }
 
-  /** The id of an object in the collection at this path. A name that nothing has is returned as it is: the API rejects it. */
+  /**
+   * The id of an object in the collection at this path. A name that nothing has is returned as it is: the API rejects
+   * it.
+   */
   async idIn(path: string, name: string, params: Readonly<Record<string, string>> = {}): Promise<string> {
     const collection = this.#collections.find((each) => each.path === path && each.listKey !== 'sources');
     if (isId(name) || collection === undefined) return name;

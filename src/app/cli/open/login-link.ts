@@ -15,8 +15,9 @@ export interface LoginLink {
 }
 
 /**
- * A browser of this machine gets the URL as an argument, from a command or from a click in a terminal, and every user here
- * can read arguments. So with a screen, the code is apart. Without one, somebody copies the URL to another machine.
+ * A browser of this machine gets the URL as an argument, from a command or from a click in a terminal, and every user
+ * here can read arguments. So with a screen, the code is apart. Without one, somebody copies the URL to another
+ * machine.
  */
 export async function loginLink(
   transport: Transport,
@@ -58,7 +59,10 @@ export function browserCommand(
 
 const ANSWER_WITHIN_MS = 10_000;
 
-/** A link that makes somebody the first administrator, from the server that runs with this data directory. Null: none is needed, or no server answers. */
+/**
+ * A link that makes somebody the first administrator, from the server that runs with this data directory. Null: none is
+ * needed, or no server answers.
+ */
 export async function administratorLink(dataDir: string): Promise<string | null> {
   const found = (await openSockets(controlDirectory(dataDir), null).catch(() => null)) ?? [];
   const [first, ...others] = found;

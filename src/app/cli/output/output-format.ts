@@ -40,7 +40,10 @@ export function isJsonOutput(flags: ParsedFlags['flags']): boolean {
   return outputFormat(flags, ['table', 'json']) === 'json';
 }
 
-/** C1 controls and format characters, such as those that reverse the direction of text. JSON escapes only the C0 controls. */
+/**
+ * C1 controls and format characters, such as those that reverse the direction of text. JSON escapes only the C0
+ * controls.
+ */
 const UNSAFE = /[\u007f-\u009f\p{Cf}\u2028\u2029]/gu;
 
 /** Prints a value as JSON on one line, or as YAML. A terminal gets no character that could control it. */

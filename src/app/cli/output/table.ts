@@ -23,7 +23,10 @@ const ALWAYS = ['type', 'id'];
 
 interface Column {
   readonly name: string;
-  /** Beside an address or host, which every command takes too, ids shrink first. Alone they are never cut: users copy them. */
+  /**
+   * Beside an address or host, which every command takes too, ids shrink first. Alone they are never cut: users copy
+   * them.
+   */
   readonly isId: boolean;
   /** Never cut: half of a time is none. */
   readonly isTime: boolean;
@@ -109,8 +112,8 @@ function isIdField(name: string, items: readonly JsonObject[]): boolean {
 }
 
 /**
- * Narrows ids first, then the widest texts. If that is not enough, it does the same without the last column. What a person
- * knows an item by is cut last.
+ * Narrows ids first, then the widest texts. If that is not enough, it does the same without the last column. What a
+ * person knows an item by is cut last.
  */
 function fit(columns: readonly Column[], terminalWidth: number | null): Sized[] {
   const sized = columns.map((column) => ({

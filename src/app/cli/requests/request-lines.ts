@@ -48,12 +48,15 @@ export function wholeLine(request: ShownRequest): string {
   ].join('  ');
 }
 
-/** For a terminal, one request as it finishes. The reason of a refusal stays longest, then who it was; the path gives way to them. */
+/**
+ * For a terminal, one request as it finishes. The reason of a refusal stays longest, then who it was; the path gives
+ * way to them.
+ */
 export function fittedLine({ request, who }: ReadRequest, columns: number, isUtc: boolean): string {
   const { at, status } = request;
   const first = [clockText(at, isUtc), statusText(status).padEnd(3), urlText(request)].join('  ');
   const rest = [endText(request), who, `${request.duration_ms} ms`].filter((text) => text !== '');
-  // Those that fit beside a short path.
+  // The parts that fit beside a short path.
   const room = (parts: readonly string[]): number => columns - parts.reduce((sum, part) => sum + part.length + 2, 0);
   while (rest.length > 1 && room(rest) < Math.min(first.length, HEAD + MIN_TARGET)) rest.pop();
   return [cut(first, room(rest)), ...rest].join('  ');

@@ -78,7 +78,10 @@ interface OpenSocket {
   readonly socket: Socket;
 }
 
-/** Null when no server was ever started there. A server that was killed leaves a socket behind, which refuses connections. */
+/**
+ * Null when no server was ever started there. A server that was killed leaves a socket behind, which refuses
+ * connections.
+ */
 export async function openSockets(directory: string, pid: string | null): Promise<readonly OpenSocket[] | null> {
   const names = await readdir(directory).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return null;
@@ -93,8 +96,8 @@ export async function openSockets(directory: string, pid: string | null): Promis
 }
 
 /**
- * Why a socket in this directory proves nothing about who is behind it; null: only its owner, and root, can put one there.
- * `isForRoot`: root may use the directory of another user.
+ * Why a socket in this directory proves nothing about who is behind it; null: only its owner, and root, can put one
+ * there. `isForRoot`: root may use the directory of another user.
  */
 export async function unsafeDirectory(directory: string, { isForRoot = false } = {}): Promise<string | null> {
   const own = process.geteuid?.();

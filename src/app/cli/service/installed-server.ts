@@ -10,7 +10,7 @@ type Variables = Readonly<Record<string, string>>;
 
 /** The server that `postern service install` or `postern up` made a service of this machine. */
 export interface InstalledServer {
-  /** Its variables. */
+  /** Variables of the server. */
   readonly env: Variables;
   /** Where its settings are, for messages. */
   readonly files: readonly string[];

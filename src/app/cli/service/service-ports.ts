@@ -14,7 +14,10 @@ export interface ServicePorts {
   list(folder: string): readonly string[];
   /** Permissions of a file; null if there is none. */
   modeOf(path: string): number | null;
-  /** Creates the folder if needed. A link stays, and its target is written. The file is never readable with another mode. */
+  /**
+   * Creates the folder if needed. A link stays, and its target is written. The file is never readable with another
+   * mode.
+   */
   write(path: string, text: string, mode: number): Promise<void>;
   /** Whether it was there. */
   remove(path: string): boolean;

@@ -110,7 +110,9 @@ function identityLines({ runAs, role, hasDocker, dockerGroup }: UnitPlan): reado
   ];
 }
 
-/** What an unprivileged manager can apply too. No MemoryDenyWriteExecute: the engine compiles JavaScript at run time. */
+/**
+ * What an unprivileged manager can apply too. No MemoryDenyWriteExecute: the engine compiles JavaScript at run time.
+ */
 const SECCOMP_LINES = [
   'NoNewPrivileges=yes',
   'LockPersonality=yes',

@@ -110,7 +110,10 @@ function requirePort({ host, port }: WantedUp, { publicPort, publicPorts }: Serv
   );
 }
 
-/** A server that runs keeps its settings, except for those that the flags name, and the identity host that a login needs. */
+/**
+ * A server that runs keeps its settings, except for those that the flags name, and the identity host that a login
+ * needs.
+ */
 async function planServer(request: UpRequest, place: SettingsPlace, former: LoadedConfig): Promise<ServerPlan> {
   const { wanted, parsed, context, ports } = request;
   const given = givenSettings(parsed.flags);
@@ -163,7 +166,7 @@ interface Differing {
   readonly found: ShownSettings[number] | undefined;
 }
 
-/** Those of the changes that the server does not have. What is secret cannot be compared. */
+/** Changes that the server does not have. What is secret cannot be compared. */
 function differingSettings(settings: ShownSettings, changes: Settings): readonly Differing[] {
   return [...changes].flatMap(([name, wanted]) => {
     if (settingOf(name).secrecy !== 'public') return [];
@@ -172,7 +175,9 @@ function differingSettings(settings: ShownSettings, changes: Settings): readonly
   });
 }
 
-/** Before anything is written or replaced: a new process of a server that does not read the file has the same settings. */
+/**
+ * Before anything is written or replaced: a new process of a server that does not read the file has the same settings.
+ */
 function requireReader(
   place: SettingsPlace,
   [first, ...others]: readonly Differing[],
@@ -211,8 +216,8 @@ function adviceFor(place: SettingsPlace): string {
 }
 
 /**
- * The settings of the server that runs; null: none does. The flags are those of a move to another address, or of a server
- * that already listens there and does not read the file.
+ * The settings of the server that runs; null: none does. The flags are those of a move to another address, or of a
+ * server that already listens there and does not read the file.
  */
 async function knownServer(
   { text }: SettingsPlace,
@@ -376,7 +381,9 @@ function install({ typed, context, ports }: UpRequest, { place }: Start): Promis
   return installService({ plan, settings, isStarted: true, typed, context, ports: ports.service });
 }
 
-/** Without failing a request, if the server knows the file. Otherwise its variables change, which needs a new process. */
+/**
+ * Without failing a request, if the server knows the file. Otherwise its variables change, which needs a new process.
+ */
 async function restart(request: UpRequest, start: Start): Promise<void> {
   const { context, ports } = request;
   const { place, loaded } = start;

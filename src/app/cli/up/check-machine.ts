@@ -88,8 +88,8 @@ type DnsPorts = Pick<UpPorts, 'records' | 'ownAddresses'>;
 const isPublic = publicAddressGuard([]);
 
 /**
- * What keeps visitors and ACME servers from finding a host here. Never a reason to stop: behind NAT no interface has the
- * public address, and records may be on their way.
+ * What keeps visitors and ACME servers from finding a host here. Never a reason to stop: behind NAT no interface has
+ * the public address, and records may be on their way.
  */
 async function dnsWarnings(host: string, ports: DnsPorts): Promise<readonly string[]> {
   if (isLoopbackHost(host)) return [];
@@ -144,8 +144,8 @@ async function isUnknownToDns(host: string, ports: DnsPorts): Promise<boolean> {
 }
 
 /**
- * The name for the identity host: `id` beside the host if DNS leads it to the same place, otherwise `id` below it. Without
- * DNS nobody can tell whether the domain above belongs to the same people: the one above `shop.co.uk` does not.
+ * The name for the identity host: `id` beside the host if DNS leads it to the same place, otherwise `id` below it.
+ * Without DNS nobody can tell whether the domain above belongs to the same people: the one above `shop.co.uk` does not.
  */
 export async function identityHostFor(host: string, { records }: Pick<DnsPorts, 'records'>): Promise<string> {
   const above = host.slice(host.indexOf('.') + 1);

@@ -131,9 +131,9 @@ function claimsOf(host: string, { operations }: EdgePlan): JsonObject[] {
 }
 
 /**
- * The wish with the people whom the login lets in. A new login without named people admits everybody with an account: the
- * command says so before it starts anything. On a terminal it offers the owner's address, which --email has: nobody else
- * would have an account at first. --yes does not name people.
+ * The wish with the people whom the login lets in. A new login without named people admits everybody with an account:
+ * the command says so before it starts anything. On a terminal it offers the owner's address, which --email has: nobody
+ * else would have an account at first. --yes does not name people.
  */
 export async function withNamedPeople(
   wanted: WantedUp,
@@ -158,8 +158,8 @@ export async function withNamedPeople(
 const RULE = /^(?:viewer|operator|admin)=(?<claim>groups|email):(?<value>.+)$/;
 
 /**
- * The site of the console: the API behind a login at the identity host, for people who have a role. The console asks for
- * its own login too, and the rest of the API for a key, so a mistake in one of them opens nothing.
+ * The site of the console: the API behind a login at the identity host, for people who have a role. The console asks
+ * for its own login too, and the rest of the API for a key, so a mistake in one of them opens nothing.
  */
 export function consoleSite(host: string, settings: ShownSettings, { config }: LoadedConfig): WantedUp {
   const listOf = (name: string): unknown => settings.find((each) => each.name === name)?.value ?? null;
@@ -180,7 +180,10 @@ export function consoleSite(host: string, settings: ShownSettings, { config }: L
   };
 }
 
-/** The people of the rules, where one rule of a route can name them. Otherwise everybody who logs in reaches the page, which knows the roles. */
+/**
+ * The people of the rules, where one rule of a route can name them. Otherwise everybody who logs in reaches the page,
+ * which knows the roles.
+ */
 function peopleWith(rules: readonly string[]): WantedPeople {
   const nobody = { emails: [], emailDomains: [], groups: [] };
   if (rules.length === 0) return { ...nobody, groups: [ADMINISTRATORS_GROUP] };

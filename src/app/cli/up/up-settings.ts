@@ -41,8 +41,8 @@ interface StandardSettings {
 }
 
 /**
- * What a server needs to serve the host to others, where nobody has chosen anything else. A name below localhost is served
- * to this machine only, as by default.
+ * What a server needs to serve the host to others, where nobody has chosen anything else. A name below localhost is
+ * served to this machine only, as by default.
  */
 export function standardSettings({ host, loaded, everywhere }: StandardSettings): Settings {
   const wanted = new Map<string, WireValue>();
@@ -60,7 +60,9 @@ export function isUnchosen(name: string, { sources }: Pick<LoadedConfig, 'source
   return sources[name] === 'default' || sources[name] === 'unset';
 }
 
-/** Those that the server does not have yet. A variable overrides the file, so the file cannot change what one says. */
+/**
+ * Settings that the server does not have yet. A variable overrides the file, so the file cannot change what one says.
+ */
 export function missingSettings(wanted: Settings, { values, sources }: LoadedConfig): Settings {
   const missing = [...wanted].filter(([name, value]) => {
     const current = values[name] ?? null;
@@ -151,7 +153,7 @@ export interface SettingsPlace {
   readonly service: ServicePlan | null;
   /** The YAML file. */
   readonly file: string;
-  /** Its text; null: there is none yet. */
+  /** Text of the file; null: there is no file yet. */
   readonly text: string | null;
   /** Variables of the server. */
   readonly env: CommandContext['env'];

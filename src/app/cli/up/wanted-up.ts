@@ -75,7 +75,7 @@ export interface UpPorts extends DoctorPorts {
 }
 
 interface ServerHere {
-  /** Its exit code. Rejects if it cannot start. */
+  /** The server's exit code. Rejects if the server cannot start. */
   readonly ended: Promise<number>;
   /** Stops it, and lets the command fail. */
   stop(): void;
@@ -100,6 +100,6 @@ export interface ServerPlan {
   readonly isInEffect: boolean;
   /** Settings to write. */
   readonly changes: Settings;
-  /** Those that the command line names. */
+  /** Settings that the command line names. */
   readonly given: Settings;
 }

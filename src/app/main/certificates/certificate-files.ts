@@ -129,7 +129,7 @@ export class CertificateFiles {
         const watcher = ignoreErrors(watch(directory, { persistent: false }, () => this.#lookSoon()));
         this.#watchers.set(directory, watcher);
       } catch {
-        // It does not exist, or there are too many watches: polling remains.
+        // The directory does not exist, or there are too many watches: polling remains.
       }
     }
   }

@@ -10,7 +10,7 @@ export interface CommandRow {
   readonly summary: string;
   /** Loaded only when it runs: `--help` needs no database driver. */
   load(): Promise<Command>;
-  /** It runs until it is stopped, whether or not anybody reads its output. */
+  /** The command runs until it is stopped, whether or not anybody reads its output. */
   readonly isLongRunning?: true;
 }
 

@@ -259,7 +259,7 @@ async function run(args: readonly string[], context: CommandContext): Promise<nu
   const predecessor = await Predecessor.find(process.env);
   // Before parts of it are used up, such as the variables of systemd.
   const env = { ...process.env };
-  // It names this process. The manager watches a successor as well.
+  // The variable names this process. The manager watches a successor as well.
   Reflect.deleteProperty(env, 'WATCHDOG_PID');
   try {
     return await serve({ args, context, env, predecessor });

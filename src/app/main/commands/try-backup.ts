@@ -17,7 +17,7 @@ import type { Config } from '../../settings/schema.ts';
 import { openStore } from '../open-store.ts';
 
 const PREFIX = '.restore-trial-';
-/** It listens where nobody knows, orders no certificates, delivers nothing and runs no other parts. */
+/** A trial listens where nobody knows, orders no certificates, delivers nothing and runs no other parts. */
 const TRIAL: Readonly<Record<string, string>> = {
   POSTERN_ROLES: 'api,edge',
   POSTERN_API_LISTEN: '127.0.0.1:0',
@@ -28,8 +28,9 @@ const TRIAL: Readonly<Record<string, string>> = {
 };
 
 /**
- * Starts a server on a copy of the backup, beside the target: a backup that is whole, and sealed, may still have a record with
- * which no server starts. Rejects with the name of that record if it is known. Nothing of the target changes.
+ * Starts a server on a copy of the backup, beside the target: a backup that is whole, and sealed, may still have a
+ * record with which no server starts. Rejects with the name of that record if it is known. Nothing of the target
+ * changes.
  */
 export async function tryBackup(config: Config, file: string, passphrase: () => Promise<string>): Promise<void> {
   makeDataDirectory(config.data_dir);

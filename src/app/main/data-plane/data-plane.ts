@@ -260,7 +260,10 @@ interface DataPlane extends AssembledEdge {
 /** Lets a connection enter now, or when visitors are admitted. */
 type Admit = (socket: Socket, enter: () => void) => void;
 
-/** The phase of the data plane, the same in the server's own thread and in a worker: the edge, and how visitors enter it. */
+/**
+ * The phase of the data plane, the same in the server's own thread and in a worker: the edge, and how visitors enter
+ * it.
+ */
 export async function openDataPlane(parts: EdgeParts, admit: Admit): Promise<DataPlane> {
   const assembled = await assembleEdge(parts);
   const { edge } = assembled;

@@ -3,8 +3,8 @@ import type { ModuleRecord, StatePorts } from '../../../modules/contract/keeps-s
 import type { LoginRecords } from '../../../modules/contract/login-store.ts';
 
 /**
- * The same ports without effects, for explanations: a module with these reads what traffic reads, and does nothing. Keys
- * that it makes stay in memory, so that what it signs is accepted nowhere.
+ * The same ports without effects, for explanations: a module with these reads what traffic reads, and does nothing.
+ * Keys that it makes stay in memory, so that what it signs is accepted nowhere.
  */
 export function inertPorts(ports: StatePorts): StatePorts {
   const made = new Map<string, ModuleRecord[]>();

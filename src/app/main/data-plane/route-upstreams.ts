@@ -42,8 +42,8 @@ export function ownApi(
 }
 
 /**
- * Why the edge may not connect to an upstream; null: it may. Names are not resolved, except for those of this machine: the
- * edge checks what a name leads to when it dials.
+ * Why the edge may not connect to an upstream; null: it may. Names are not resolved, except for those of this machine:
+ * the edge checks what a name leads to when it dials.
  */
 export function forbiddenUpstream(
   own: OwnAddresses,

@@ -124,9 +124,9 @@ export const CHANNEL_ENV = { NODE_CHANNEL_FD: String(CHANNEL_DESCRIPTOR), NODE_C
 const MAX_LINE_CHARACTERS = 65_536;
 
 /**
- * The old process's end of the runtime's channel to a child process: one JSON value per line. Not the runtime's own end,
- * which throws an exception that nobody can catch when the program writes something else to the descriptor, as shell
- * scripts do: that would end the server.
+ * The old process's end of the runtime's channel to a child process: one JSON value per line. Not the runtime's own
+ * end, which throws an exception that nobody can catch when the program writes something else to the descriptor, as
+ * shell scripts do: that would end the server.
  */
 export class ChildChannel extends EventEmitter implements ChannelEnd {
   readonly #child: ChildProcess;

@@ -67,8 +67,8 @@ const EXIT_GRACE_MS = 2_000;
 const FIRST_SOCKET = 4;
 
 /**
- * Starts the new program with this process's listening sockets, and lets it take over when it is ready. Until it serves,
- * every failure (it exits, reports a problem, or is too slow) ends it and leaves everything to this process.
+ * Starts the new program with this process's listening sockets, and lets it take over when it is ready. Until it
+ * serves, every failure (it exits, reports a problem, or is too slow) ends it and leaves everything to this process.
  */
 export async function handOver(parts: HandoverParts, options: HandoverOptions): Promise<Successor> {
   const { logger, stepTimeoutMs = STEP_TIMEOUT_MS } = options;

@@ -22,8 +22,9 @@ const STANDARD = [0, 1, 2];
 
 /**
  * Closes the sockets that this process has inherited without being offered them. The runtime copies the descriptor of a
- * connection that it hands to a worker without close-on-exec (Node 26.10). So a process that is started meanwhile has it
- * too, and the client would never see the end of its connection. Call it before this process opens sockets of its own.
+ * connection that it hands to a worker without close-on-exec (Node 26.10). So a process that is started meanwhile has
+ * it too, and the client would never see the end of its connection. Call it before this process opens sockets of its
+ * own.
  */
 function closeInheritedSockets(offered: readonly number[]): void {
   const kept = new Set([...STANDARD, ...offered]);
@@ -43,7 +44,7 @@ function isSocket(fd: number): boolean {
   try {
     return readlinkSync(`${FOLDER}/${fd}`).startsWith('socket:');
   } catch {
-    // It was the one of the folder itself.
+    // The descriptor was that of the folder itself.
     return false;
   }
 }
@@ -64,12 +65,12 @@ const WAIT_FOR_AGENTS_MS = 10_000;
 
 /**
  * The process that hands over to this one. States: *offering* (this process loads everything) → *moving* (agents
- * connect here, visitors still go there) → *draining* (all connections come here) → *gone*. If it dies at any step, this
- * process continues alone: it already has the sockets.
+ * connect here, visitors still go there) → *draining* (all connections come here) → *gone*. If it dies at any step,
+ * this process continues alone: it already has the sockets.
  */
 export class Predecessor {
   readonly sockets: ListeningSockets;
-  /** Its version. */
+  /** Version of the old process. */
   readonly version: string;
   readonly store: OfferedStore;
   readonly #channel: Channel;
@@ -121,7 +122,7 @@ export class Predecessor {
   async failed(error: unknown): Promise<void> {
     const message = messageOf(error);
     this.#channel.send({ t: 'failed', message });
-    // It ends this process.
+    // The old process ends this process.
     await atMost(this.gone, END_WITHIN_MS, null);
   }
 

@@ -47,8 +47,8 @@ interface ControlHandlers {
 }
 
 /**
- * Where `postern restart` asks this server to hand over, and commands without an API key for a token. Only root and the user who
- * runs the server can connect, and they could as well read its keys or end the process.
+ * Where `postern restart` asks this server to hand over, and commands without an API key for a token. Only root and the
+ * user who runs the server can connect, and they could as well read its keys or end the process.
  */
 export async function openControlSocket(dataDir: string, handlers: ControlHandlers): Promise<ControlSocket> {
   const directory = controlDirectory(dataDir);
@@ -173,7 +173,7 @@ export class Restarts {
     const restarts = new Restarts(server, options);
     const { logger } = server.log;
     listen(process, 'SIGUSR2', reporting('restart'), () => {
-      // Its log reports a failure.
+      // The log of the restart reports a failure.
       restarts.#restart(thisProgram(), DEFAULT_TIMEOUT_SECONDS).catch(() => {});
     });
     try {

@@ -103,7 +103,7 @@ interface ConsoleProvider {
 /** The provider of the settings, otherwise our own. */
 function providerOf(config: Config, own: OwnIssuer | null): ConsoleProvider | null {
   const { console_oidc_issuer: issuer, console_oidc_client_id: clientId, console_roles: roles } = config;
-  // They are set together: see checkTogether.
+  // Issuer and client are set together: see checkTogether.
   if (issuer !== null && clientId !== null)
     return { issuer, clientId, clientSecret: config.console_oidc_client_secret ?? '', scopes: SCOPES, roles };
   if (own === null) return null;
@@ -157,8 +157,8 @@ export function consoleClient(baseUrl: string, secret: string): IdentityClient {
 }
 
 /**
- * Roles of people in the console, decided by the rules of routes: an address counts only if it is verified, and no other
- * claim stands for it.
+ * Roles of people in the console, decided by the rules of routes: an address counts only if it is verified, and no
+ * other claim stands for it.
  */
 export function consoleRoles(written: readonly string[]): (claims: JsonObject) => Role | null {
   // The settings have been checked.
@@ -236,8 +236,8 @@ interface FirstAdministratorPorts {
 }
 
 /**
- * A link with which somebody becomes the first administrator. Null: there is one, or no account of the identity host can be
- * one. An earlier link no longer works.
+ * A link with which somebody becomes the first administrator. Null: there is one, or no account of the identity host
+ * can be one. An earlier link no longer works.
  */
 export async function firstAdministratorLink(deps: FirstAdministratorPorts): Promise<string | null> {
   const { config, context, people, ports } = deps;

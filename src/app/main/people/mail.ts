@@ -25,7 +25,7 @@ interface MailDependencies {
 /** Null: the settings have no mail server. */
 export function openMail({ config, membership, ...ports }: MailDependencies): OpenedMail | null {
   const { smtp_url: url, mail_from: from } = config;
-  // They are set together: see checkTogether.
+  // Both settings are set together: see checkTogether.
   if (url === null || from === null) return null;
   const ksuid = createKsuidSource();
   const newId = (prefix: string): string => `${prefix}_${ksuid(ports.clock.nowMs())}`;

@@ -68,7 +68,7 @@ export class RouteClients implements IdentityClients {
       },
       // Rules of the routes decide who may enter.
       admits: () => true,
-      // Their logins end in the transaction that ends the session.
+      // Logins of these clients end in the transaction that ends the session.
       backChannelLogoutUri: null,
       agent,
     };

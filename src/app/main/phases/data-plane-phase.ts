@@ -159,7 +159,9 @@ function openServerAcme(earlier: ControlPlaneOpened): OpenedAcme {
   });
 }
 
-/** A process without an edge compiles the same snapshots, so that its API reports a write's effect on edges elsewhere. */
+/**
+ * A process without an edge compiles the same snapshots, so that its API reports a write's effect on edges elsewhere.
+ */
 function snapshotsWithoutEdge({ replica, catalog, config, lists }: ControlPlaneOpened): Promise<Snapshots> {
   return Snapshots.open(replica, {
     modules: catalog.modules,

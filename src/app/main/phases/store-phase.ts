@@ -87,7 +87,10 @@ export async function openStorePhase(start: ServerStart, opened: AsyncDisposable
 
 export interface ConfigurationFollowed extends StoreOpened, Pick<OpenedNodes, 'membership' | 'links' | 'news'> {
   readonly nodes: OpenedNodes;
-  /** The same on all nodes: a login or a trial may begin on one and end on another, and one of them may have a wrong clock. */
+  /**
+   * The same on all nodes: a login or a trial may begin on one and end on another, and one of them may have a wrong
+   * clock.
+   */
   readonly clock: Clock;
   readonly catalog: Catalog;
   /** Metrics. */

@@ -16,7 +16,10 @@ import { mainErrors } from '../errors.ts';
 const HEADERS_TIMEOUT_MS = 15_000;
 const REQUEST_TIMEOUT_MS = 60_000;
 const HANDSHAKE_TIMEOUT_MS = 10_000;
-/** Longer than the idle timeout of common load balancers, so that they close first and no request meets a closing socket. */
+/**
+ * Longer than the idle timeout of common load balancers, so that they close first and no request meets a closing
+ * socket.
+ */
 const KEEP_ALIVE_TIMEOUT_MS = 75_000;
 
 export type ListenSetting = Extract<keyof Config, `${string}_listen`>;
@@ -29,8 +32,8 @@ interface ListenerOptions {
   readonly currentApi: () => ApiHandler;
   readonly tls: TlsSource | null;
   /**
-   * Further connections are closed at once: their number is no reason for the edge to have none. An address gets half of
-   * what others leave.
+   * Further connections are closed at once: their number is no reason for the edge to have none. An address gets half
+   * of what others leave.
    */
   readonly maxConnections?: number;
   /** Opens the address in another way, such as on a socket that exists already. */
@@ -148,7 +151,7 @@ interface Connection {
   requests: number;
   /** The response to the latest request. */
   response: ServerResponse | null;
-  /** Its last response asks the client to send the next request elsewhere. */
+  /** The connection's last response asks the client to send the next request elsewhere. */
   isTold: boolean;
 }
 

@@ -110,7 +110,10 @@ export function descriptorOf(server: Server): number | null {
 const FIRST_FD = 3;
 const NAMES = ['api', 'edge', 'edge_http', 'tunnel'];
 
-/** Sockets of `.socket` units, by their `FileDescriptorName`. The variables are removed: they are for this process alone. */
+/**
+ * Sockets of `.socket` units, by their `FileDescriptorName`. The variables are removed: they are for this process
+ * alone.
+ */
 export function systemdSockets(env: NodeJS.ProcessEnv, pid = process.pid): readonly GivenSocket[] {
   const { LISTEN_PID: forPid, LISTEN_FDS: count = '0', LISTEN_FDNAMES: names = '' } = env;
   for (const name of ['LISTEN_PID', 'LISTEN_FDS', 'LISTEN_FDNAMES']) delete env[name];

@@ -139,7 +139,10 @@ export class EdgeWorkers {
     }
   }
 
-  /** Goes to the worker with the fewest connections. Those of agents count apart, so that each agent has several workers. */
+  /**
+   * Goes to the worker with the fewest connections. Those of agents count apart, so that each agent has several
+   * workers.
+   */
   accept(listener: HandedListenerName, socket: Socket): void {
     const offset = listener === 'tunnel' ? this.#options.count : 0;
     const worker = this.#leastBusy(offset);
@@ -210,7 +213,7 @@ export class EdgeWorkers {
     return this.#metrics.page(registry, this.#ready());
   }
 
-  /** These are all routes of the edge. */
+  /** `routeIds` are all routes of the edge. */
   forgetMetrics(edgeId: string, routeIds: ReadonlySet<string>): void {
     this.#metrics.forget(edgeId, routeIds);
   }

@@ -11,7 +11,10 @@ import type { EdgeWorkers } from './edge-workers.ts';
 import { WorkerEndpoints } from './worker-endpoints.ts';
 import type { PublishedStatus, WorkersDependencies } from './workers-memory.ts';
 
-/** What the main thread serves itself: ports of tcp tunnels. It reaches agents through the workers that have their connections. */
+/**
+ * What the main thread serves itself: ports of tcp tunnels. It reaches agents through the workers that have their
+ * connections.
+ */
 export interface MainThreadTunnels {
   readonly snapshots: Snapshots;
   readonly tunnels: ReturnType<typeof createTunnelTraffic>;
@@ -47,7 +50,7 @@ export async function openMainThreadTunnels(
   own.setTunnelPorts(tunnels.ports);
   const endpoints = new WorkerEndpoints(tunnels.endpoints, workers, {
     onPorts: () => workers.get().tell('ownAddresses', own.list()),
-    // Those who ask for the tunnel may have to wait for another node to announce it.
+    // Visitors who ask for the tunnel may have to wait for another node to announce it.
     onUnlisted: () => status.publish(),
   });
   return { snapshots, tunnels, endpoints };

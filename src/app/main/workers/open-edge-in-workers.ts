@@ -210,7 +210,9 @@ interface HandingListener extends Pick<EdgeListener, 'addresses'> {
   close(): Promise<void>;
 }
 
-/** Accepts connections for other threads. Nothing is read from them: a socket that was read from stays in its thread. */
+/**
+ * Accepts connections for other threads. Nothing is read from them: a socket that was read from stays in its thread.
+ */
 async function openHandingListener({ open, onSocket, onProblem }: HandingListenerOptions): Promise<HandingListener> {
   const servers: Server[] = [];
   const addresses: ListenAddress[] = [];

@@ -2,8 +2,8 @@ import type { Clock } from '../../../kit/clock.ts';
 import { threadsNowMs } from '../../../kit/process/shared-memory.ts';
 
 /**
- * Figures that the main thread keeps up to date for all workers, in shared memory. A worker reads them for each request,
- * so nobody sends messages about them.
+ * Figures that the main thread keeps up to date for all workers, in shared memory. A worker reads them for each
+ * request, so nobody sends messages about them.
  */
 const PUBLISHED_AT = 0;
 const SERVES_UNTIL = 1;

@@ -120,7 +120,7 @@ class ThreadConnection implements LocalConnection {
 
   drain(): void {
     this.#isRetired = true;
-    // It counts as busy until the worker has said how many streams it has.
+    // The connection counts as busy until the worker has said how many streams it has.
     this.#left ??= 1;
     this.#order({ do: 'drain' });
   }
@@ -222,13 +222,13 @@ class AgentsOfWorker {
         },
         onDown: (_link, why) => {
           up.reject(new Error(why));
-          // Its agents could no longer be reached.
+          // The worker's agents could no longer be reached.
           if (!this.#isLeaving) void worker.end();
         },
       },
       BETWEEN_THREADS,
     );
-    // Its failure ends the worker, also while nobody waits.
+    // A failure of the link ends the worker, also while nobody waits.
     up.promise.catch(() => {});
     await worker.calls.callWith('holdAgents', [tls, theirs], [theirs as never]);
     await up.promise;

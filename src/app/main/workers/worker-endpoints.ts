@@ -20,7 +20,7 @@ export class WorkerEndpoints implements EndpointPublisher, DirectoryListener {
   readonly #hooks: WorkerEndpointsHooks;
   readonly #tunnels = new Map<string, ToldTunnel>();
   readonly #published = new Map<string, NewEndpoint>();
-  /** Those that know all of them, and hear of each new one. */
+  /** Workers that know all endpoints, and hear of each new one. */
   readonly #introduced = new WeakSet<WorkerThread>();
 
   /** `own` decides. */

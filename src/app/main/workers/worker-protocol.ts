@@ -83,14 +83,17 @@ export interface WorkerMethods {
   fill(records: readonly StoredRecord[]): void;
   /** Everything is known: resolves, with what the system calls the thread, when it can serve. */
   open(): Promise<string | null>;
-  /** Its end of a connection to the main thread, for streams to agents. Resolves when they can pass. */
+  /** The worker's end of a connection to the main thread, for streams to agents. Resolves when they can pass. */
   link(socket: Socket): Promise<void>;
   tunnelOnline(tunnel: ToldTunnel): void;
   tunnelOffline(id: string): void;
   publish(endpoint: NewEndpoint): Promise<Publication>;
   withdraw(endpointId: string): void;
   accept(listener: HandedListenerName, socket: Socket): void;
-  /** It has connections of agents from now on. `socket`: its end of a connection for streams from the main thread to them. */
+  /**
+   * The worker has connections of agents from now on. `socket`: its end of a connection for streams from the main
+   * thread to them.
+   */
   holdAgents(tls: AgentTls, socket: Socket): Promise<void>;
   agentTls(tls: AgentTls): void;
   agentDo(number: number, order: AgentOrder): void;
@@ -130,7 +133,7 @@ export interface WorkerMethods {
 /** What the main thread does for a worker. */
 export interface MainMethods extends AttemptMethods, AgentReports {
   served(number: number): void;
-  /** Its connection for streams to agents has ended: it gets another by `link`. */
+  /** The worker's connection for streams to agents has ended: it gets another by `link`. */
   unlinked(): void;
   commit(writeSet: WriteSet): Promise<CommitResult>;
   refresh(): Promise<void>;

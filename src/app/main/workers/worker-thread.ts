@@ -8,8 +8,8 @@ import type { MainMethods, WorkerMethods, WorkerStart } from './worker-protocol.
 const FLUSH_WITHIN_MS = 1_000;
 
 /**
- * `opening`: it learns what there is; nobody waits for it. `settling`: writes wait for it, and it gets no connections yet.
- * `ready`: it gets connections. `ending`: it gets no more, but may still run. `ended`: the thread is gone.
+ * `opening`: it learns what there is; nobody waits for it. `settling`: writes wait for it, and it gets no connections
+ * yet. `ready`: it gets connections. `ending`: it gets no more, but may still run. `ended`: the thread is gone.
  */
 type WorkerState = 'opening' | 'settling' | 'ready' | 'ending' | 'ended';
 

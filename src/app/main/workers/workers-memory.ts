@@ -69,7 +69,7 @@ export function publishStatus(deps: WorkersDependencies, workers: LatePart<EdgeW
   const publish = (): void => {
     if (keyId !== deps.secretKeyId()) {
       keyId = deps.secretKeyId();
-      // Those that start later start with it.
+      // Workers that start later start with the new key.
       workers.ifOpen?.tell('useSecretKey', keyId);
     }
     if (clock.sharedOffset === undefined) publishOffset(clock, clockOffset);

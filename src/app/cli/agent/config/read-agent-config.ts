@@ -105,7 +105,10 @@ const MAX_BYTES = 1_048_576;
 export interface ConfigFile {
   readonly path: string;
   readonly text: string;
-  /** The user named it, or it is in the user's own folder. One that the current directory happens to have may be anybody's. */
+  /**
+   * The user named it, or it is in the user's own folder. One that the current directory happens to have may be
+   * anybody's.
+   */
   readonly isOwn: boolean;
 }
 

@@ -117,7 +117,7 @@ export class YamlFields {
     if (field === undefined) return null;
     const written = `${key}: ${example.startsWith('[') ? example : `[${example}]`}`;
     if (field.node.type !== 'list') return this.#wrong(key, 'must be a list', `write ${written}`);
-    // It may be meant as "nobody", and without the list everybody would be let in.
+    // An empty list may be meant as "nobody", and without the list everybody would be let in.
     if (field.node.items.length === 0) return this.#wrong(key, 'is empty', `write ${written}, or remove it`);
     const texts: string[] = [];
     for (const item of field.node.items) {

@@ -61,7 +61,7 @@ const MAX_CHANGED = 1_000;
 const INSPECTED_AT_ONCE = 8;
 
 export interface Reading {
-  /** Those that run and have labels for Postern. */
+  /** Containers that run and have labels for Postern. */
   readonly containers: readonly Container[];
   readonly listed: readonly ListedContainer[];
   /** Labelled containers that were left out. */

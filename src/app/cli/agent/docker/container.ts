@@ -152,7 +152,7 @@ function networksOf(value: unknown): readonly ContainerNetwork[] {
     });
 }
 
-/** Those of Postern, and those that tell the service. */
+/** Labels of Postern, and those that tell the service. */
 function labelsOf(value: unknown): ReadonlyMap<string, string> {
   const entries = Object.entries(fieldsOf(value)).filter(
     ([name, text]) =>

@@ -16,7 +16,9 @@ import { type Allowed, type Rejection, type Wanted, type WantedTunnel, wantedTun
 
 /** A service that is replaced by its successor keeps its hosts and labels for this long. */
 const KEPT_MS = 60_000;
-/** The server ends the connection of an agent that sends 2,000 messages at once; each tunnel comes and goes with one. */
+/**
+ * The server ends the connection of an agent that sends 2,000 messages at once; each tunnel comes and goes with one.
+ */
 const OPENED_PER_MINUTE = 800;
 
 /** `postern start --docker`. */

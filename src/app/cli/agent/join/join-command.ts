@@ -132,7 +132,10 @@ async function fileOf(flags: FlagValues, context: CommandContext, { files }: Joi
 
 const BIND = 'bind:';
 
-/** A command that publishes a service under a name that these rules allow. The rules come from a server: only names are shown. */
+/**
+ * A command that publishes a service under a name that these rules allow. The rules come from a server: only names are
+ * shown.
+ */
 function nextCommand(acl: readonly string[]): string {
   const allowed = acl.filter((rule) => rule.startsWith(BIND)).map((rule) => rule.slice(BIND.length));
   const hosts = allowed.map((subject) => subject.replace(/^\*\./, 'app.'));

@@ -49,7 +49,10 @@ export function notUnderstood(name: string, handler: JsonObject): string | null 
   return name === 'file_server' && passes !== false ? 'file_server passes requests on' : null;
 }
 
-/** The operations on request headers without those that Postern does by itself, and with the address of the only upstream. */
+/**
+ * The operations on request headers without those that Postern does by itself, and with the address of the only
+ * upstream.
+ */
 export function withoutOwnHeaders(
   operations: JsonValue | undefined,
   upstreams: JsonValue | undefined,
@@ -78,7 +81,7 @@ export interface HeaderChanges {
 type HeaderModule = 'request_headers' | 'response_headers';
 
 export const NO_CHANGES: HeaderChanges = { add: {}, remove: [] };
-/** Their values are secrets, which a configuration file does not have. */
+/** The values of these headers are secrets, which a configuration file does not have. */
 const SECRET = ['authorization', 'cookie'];
 
 /** With those of a handler, or the same object if it has none; null: the module would not do the same. */

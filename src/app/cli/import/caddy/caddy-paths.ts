@@ -65,9 +65,9 @@ const MAX_PATTERN_LENGTH = 1_024;
 const MAX_PART = 24;
 
 /**
- * Redirects for the route of a wider path: requests that Caddy counts to this path, and Postern does not, are led to it. Caddy
- * ignores case, and decodes "%2F" before it compares. None matches the path itself, which would count as a loop. Null: there are
- * no such rules.
+ * Redirects for the route of a wider path: requests that Caddy counts to this path, and Postern does not, are led to
+ * it. Caddy ignores case, and decodes "%2F" before it compares. None matches the path itself, which would count as a
+ * loop. Null: there are no such rules.
  */
 export function guardRules({ matchType, match }: SitePath): readonly ImportedRule[] | null {
   const isPrefix = matchType === 'path_prefix';

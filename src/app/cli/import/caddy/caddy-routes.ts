@@ -92,7 +92,10 @@ const UNEXPECTED = 'it has an unexpected shape';
 const NO_HASHES =
   'hashes of passwords cannot be carried over: set new passwords in the basic_auth module of the route, then give it its backend';
 
-/** Reads the routes of one server in order, as Caddy runs them. A host of which anything is not understood is not served. */
+/**
+ * Reads the routes of one server in order, as Caddy runs them. A host of which anything is not understood is not
+ * served.
+ */
 export class CaddyRoutes {
   readonly #sites: CaddySites;
   readonly #report: ImportReport;

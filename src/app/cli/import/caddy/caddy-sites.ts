@@ -15,7 +15,10 @@ export type SiteTarget =
 
 export interface SiteRule {
   readonly path: SitePath;
-  /** Null: a route without a backend, which answers 503. Without it a shorter path would serve what was not carried over. */
+  /**
+   * Null: a route without a backend, which answers 503. Without it a shorter path would serve what was not carried
+   * over.
+   */
   readonly target: SiteTarget | null;
   readonly isRefusal: boolean;
   readonly isCompressed: boolean;

@@ -88,7 +88,7 @@ const HARMLESS_TLS: ReadonlySet<string> = new Set([
   'fallback_sni',
 ]);
 
-/** Its hosts. */
+/** Reads the hosts of a server. */
 export function readServer(
   server: JsonObject,
   place: readonly string[],

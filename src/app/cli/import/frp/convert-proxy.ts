@@ -32,7 +32,9 @@ const HARMLESS_IN_PLUGIN: ReadonlySet<string> = new Set([
   'keyPath',
   'enableHTTP2',
 ]);
-/** Without the PROXY protocol a service sees the agent, perhaps at an address that it trusts, in place of the visitor. */
+/**
+ * Without the PROXY protocol a service sees the agent, perhaps at an address that it trusts, in place of the visitor.
+ */
 const HARMLESS_TRANSPORT: ReadonlySet<string> = new Set([
   'useEncryption',
   'useCompression',
@@ -123,7 +125,10 @@ export function hostsOf({ customDomains, subdomain }: JsonObject): readonly stri
   return isUnset(subdomain) ? names : [...names, typeof subdomain === 'string' ? `${subdomain}.?` : '?'];
 }
 
-/** What the agent does to get the headers that frp sets for the service; null: it cannot. The older form has one field each. */
+/**
+ * What the agent does to get the headers that frp sets for the service; null: it cannot. The older form has one field
+ * each.
+ */
 function headersOf(headers: JsonValue | undefined, rest: JsonObject, plugin: JsonValue | undefined): JsonObject | null {
   const inPlugin = isJsonObject(plugin) ? plugin['requestHeaders'] : undefined;
   const set = new Map<string, JsonValue>();

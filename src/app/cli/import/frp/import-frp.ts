@@ -21,7 +21,7 @@ export async function importFrp(input: ImportInput, report: ImportReport): Promi
   for (const [name, value] of Object.entries(settings) as [string, JsonValue][]) {
     report.dropFields([name], value, textFor(WHY, name, NO_SETTING));
   }
-  // They may have other proxies of the same hosts, with a password for some paths.
+  // Included files may have other proxies of the same hosts, with a password for some paths.
   if (!isUnset(settings['includes'])) file.close(['?'], ['includes']);
   const isStarted = startedProxies(settings['start']);
   const items = objectsIn('proxies', proxies, report);

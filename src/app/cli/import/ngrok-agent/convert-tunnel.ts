@@ -6,7 +6,10 @@ import { type ImportReport, isUnset, unknownFields } from '../import-report.ts';
 const CREDENTIALS = /^[^:\p{Cc}]{1,128}:[^\p{Cc}]{8,128}$/u;
 const MAX_USERS = 20;
 
-/** The value of `basic_auth` for Postern's agent; null when not all of it can be carried over. Texts may be one or several. */
+/**
+ * The value of `basic_auth` for Postern's agent; null when not all of it can be carried over. Texts may be one or
+ * several.
+ */
 function carriedPasswords(value: JsonValue): readonly string[] | null {
   const texts = Array.isArray(value) ? value : [value];
   const areAll = texts.every((text) => typeof text === 'string' && CREDENTIALS.test(text));
@@ -42,8 +45,8 @@ interface TunnelTarget {
 }
 
 /**
- * Options that do not decide who gets in. A tunnel that loses any other is left out of the file: without proxy_proto, a service
- * sees the agent, perhaps at an address that it trusts, in place of the visitor.
+ * Options that do not decide who gets in. A tunnel that loses any other is left out of the file: without proxy_proto, a
+ * service sees the agent, perhaps at an address that it trusts, in place of the visitor.
  */
 const HARMLESS: ReadonlySet<string> = new Set([
   'websocket_tcp_converter',

@@ -27,7 +27,7 @@ export async function importNgrokAgent(input: ImportInput, report: ImportReport)
   const file = new AgentFile(report);
   const leaveOut = (place: readonly string[], why: string): void => {
     report.drop(place, why);
-    // It may protect any host of the file.
+    // What is left out may protect any host of the file.
     file.close(['?'], place);
   };
   readSettings({ ...top, ...(isJsonObject(agent) && agent) }, isJsonObject(agent) ? ['agent'] : [], file, report);
@@ -95,7 +95,8 @@ export function addEndpoint(
       place,
       `not written, because ${lost.join(' and ')} may have protected it: add the tunnel with a protection`,
     );
-    // A wildcard of the file, or another endpoint of the host, would serve it without that. Without a URL it has a host of its own.
+    // A wildcard of the file, or another endpoint of the host, would serve it without that. Without a URL it has a host
+    // of its own.
     if (!isUnset(url)) file.close([HOST.exec(typeof url === 'string' ? url : '')?.[1] ?? '?'], place);
     return;
   }

@@ -18,7 +18,10 @@ import { RETIRED_LISTS } from './read-dump.ts';
 /** Domains of the retired service: nobody else can serve them. */
 const FOREIGN_DOMAIN = /(^|\.)ngrok(-free)?\.(app|dev|io|pizza)$/;
 
-/** The retired API's documents as Postern's: unknown fields are reported, and routes that lose a protection are turned off. */
+/**
+ * The retired API's documents as Postern's: unknown fields are reported, and routes that lose a protection are turned
+ * off.
+ */
 export function convertDocuments(answers: RetiredDocuments, report: ImportReport): InstallationDocuments {
   const { documents } = answers;
   const converted: Record<string, readonly JsonObject[]> = {};

@@ -24,8 +24,8 @@ export function mayServeAnother({ hostports }: JsonObject, { partial }: RetiredD
 }
 
 /**
- * What a module restricts access by, and the input does not have, or not all of it. `list` is both its field and the list of
- * documents; `broken` has the ids of documents of which anything was not understood.
+ * What a module restricts access by, and the input does not have, or not all of it. `list` is both its field and the
+ * list of documents; `broken` has the ids of documents of which anything was not understood.
  */
 export function missingReference(
   module: JsonValue | undefined,

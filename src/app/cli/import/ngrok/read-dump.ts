@@ -7,8 +7,8 @@ import type { RetiredDocuments } from './lost-restrictions.ts';
 const ENVELOPE = ['uri', 'next_page_uri'];
 
 /**
- * Saved answers of the retired API: one object of list key → array (`https_edges`, `backends`, `ip_policies`, …), or a list of
- * such objects, such as the pages as they were answered, in their order.
+ * Saved answers of the retired API: one object of list key → array (`https_edges`, `backends`, `ip_policies`, …), or a
+ * list of such objects, such as the pages as they were answered, in their order.
  */
 export function readDump(input: ImportInput, report: ImportReport): RetiredDocuments {
   const value = parseJsonInput(input);

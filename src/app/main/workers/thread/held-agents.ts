@@ -35,13 +35,13 @@ interface Held {
 interface HeldSession {
   readonly id: string;
   readonly local: AgentConnection[];
-  /** This node decides about it. */
+  /** This node decides about the session. */
   isHome: boolean;
 }
 
 /**
- * The connections of agents that this worker has: it does TLS, HTTP/2 and pings, and carries streams. The gateway in the
- * main thread gets all messages of agents, and decides what happens to each connection.
+ * The connections of agents that this worker has: it does TLS, HTTP/2 and pings, and carries streams. The gateway in
+ * the main thread gets all messages of agents, and decides what happens to each connection.
  */
 export class HeldAgents implements ConnectionHandler<AgentConnection> {
   readonly #options: HeldAgentsOptions;

@@ -92,7 +92,9 @@ function added<Item>(items: Set<Item>, item: Item): () => void {
 const MAX_WAIT_MS = 50;
 const MAX_BATCH = 64;
 
-/** Sends what comes one by one to another thread in batches: a message for each would cost more than the thing itself. */
+/**
+ * Sends what comes one by one to another thread in batches: a message for each would cost more than the thing itself.
+ */
 export class SentInBatches<Item> {
   readonly #send: (items: readonly Item[]) => void;
   #gathered: Item[] = [];

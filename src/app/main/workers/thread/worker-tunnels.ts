@@ -23,8 +23,8 @@ export interface WorkerTunnelsOptions {
 }
 
 /**
- * The tunnels that are online, in a worker. Streams go over a connection of the agent to this worker. If it has none, the
- * main thread passes them on like another node does.
+ * The tunnels that are online, in a worker. Streams go over a connection of the agent to this worker. If it has none,
+ * the main thread passes them on like another node does.
  */
 export class WorkerTunnels implements OnlineTunnels {
   readonly #byId = new Map<string, WorkerTunnel>();
@@ -83,7 +83,7 @@ export class WorkerTunnels implements OnlineTunnels {
     return up.promise;
   }
 
-  /** Those with a connection of their agent to this worker, for streams of the main thread. */
+  /** Tunnels with a connection of their agent to this worker, for streams of the main thread. */
   readonly held: OnlineTunnels = {
     generation: 0,
     matching: () => [],
