@@ -6,8 +6,8 @@ export const GUEST_PATH = '/.postern/guest';
 export const guestSecrets = linkSecrets({ prefix: 'postern_gl_', purpose: 'guest-link' });
 
 /**
- * The secret is in the query: the access log and traffic events record paths and never queries. A fragment would stay in
- * the browser, but then the server could not tell a visitor that a link is spent.
+ * The secret is in the query: the access log and traffic events record paths and never queries. A fragment would stay
+ * in the browser, but then the server could not tell a visitor that a link is spent.
  */
 export function guestLinkUrl({ host, port }: { readonly host: string; readonly port: string }, secret: string): string {
   return `https://${host}${port === '443' ? '' : `:${port}`}${GUEST_PATH}?link=${secret}`;

@@ -79,7 +79,9 @@ export async function* loginPages(
   }
 }
 
-/** The newest logins of each of these edges, as far as they are among the newest of all; null while the store is away. */
+/**
+ * The newest logins of each of these edges, as far as they are among the newest of all; null while the store is away.
+ */
 export async function recentLogins(
   logins: Pick<LoginStore, 'listSessions'>,
   edgeIds: readonly string[],

@@ -26,7 +26,9 @@ interface DeclaresPathReading {
   readonly readsPath: false | ((config: never) => string | null);
 }
 
-/** What of a configuration reads paths, with the module's name; null: nothing. What fails to say so counts as a reader. */
+/**
+ * What of a configuration reads paths, with the module's name; null: nothing. What fails to say so counts as a reader.
+ */
 export function pathReaderOf({ name, readsPath }: DeclaresPathReading, config: unknown): string | null {
   if (readsPath === false) return null;
   try {

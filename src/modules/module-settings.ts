@@ -9,7 +9,9 @@ interface Owner {
   readonly shared?: readonly Owner[];
 }
 
-/** A module's own settings and those that it shares, typed by the declared rows. Defaults, where nothing was configured. */
+/**
+ * A module's own settings and those that it shares, typed by the declared rows. Defaults, where nothing was configured.
+ */
 export function settingsOf(settings: ModuleSettings, module: Owner): never {
   const { name, settings: rows = {}, shared = [] } = module;
   const own = settings.get(name) ?? defaultsOf(rows);

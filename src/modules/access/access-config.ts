@@ -174,7 +174,7 @@ function ruleProblems(rule: AllowRule | Rule, path: string): readonly FieldProbl
   ];
 }
 
-/** Its digits are lost by now: it would match another identifier. */
+/** The last digits of a large number are lost by now: it would match another identifier. */
 function numberProblems(claims: NonNullable<Rule['claims']>, path: string): readonly FieldProblem[] {
   return Object.entries(claims).flatMap(([name, values]) =>
     values.flatMap((value, at) =>

@@ -137,7 +137,9 @@ function claimConditions(claims: NonNullable<Rule['claims']>, ifUnknown: boolean
   });
 }
 
-/** A rule without conditions matches nobody: the check rejects it, and a record from elsewhere must not admit everybody. */
+/**
+ * A rule without conditions matches nobody: the check rejects it, and a record from elsewhere must not admit everybody.
+ */
 function allOf(conditions: readonly Condition[]): Condition {
   return (subject) => conditions.length > 0 && conditions.every((holds) => holds(subject));
 }

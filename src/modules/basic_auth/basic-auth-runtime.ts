@@ -87,8 +87,8 @@ export class BasicAuthRuntime implements ModuleRuntime {
   }
 
   /**
-   * Another one for another password, another user, and after every change of the password. The same for all spellings of
-   * a header: otherwise a user could have a hash computed for each, and evict the headers of others.
+   * Another one for another password, another user, and after every change of the password. The same for all spellings
+   * of a header: otherwise a user could have a hash computed for each, and evict the headers of others.
    */
   digest({ username, password }: BasicCredentials, hash: string): string {
     return this.#mac('basic_auth header', `${hash} ${username}:${password}`);

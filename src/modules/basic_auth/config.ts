@@ -99,9 +99,9 @@ export function sameName(username: string): string {
 const MAX_COMPUTED = 100_000;
 
 /**
- * Replaces passwords by their hashes. A password that is the stored one keeps its hash, so that sending it again changes
- * nothing; an empty one keeps the hash of the same user. Hashes are computed in the thread pool, one at a time: the
- * caller waits for them and asks again.
+ * Replaces passwords by their hashes. A password that is the stored one keeps its hash, so that sending it again
+ * changes nothing; an empty one keeps the hash of the same user. Hashes are computed in the thread pool, one at a time:
+ * the caller waits for them and asks again.
  */
 export class UserSeal {
   /** By a digest under a key of this process. */

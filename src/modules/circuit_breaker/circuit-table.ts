@@ -27,8 +27,8 @@ export interface Slot {
 }
 
 /**
- * The circuits of all routes of the node, in memory that its threads share: a slot for each route that has had a request.
- * Claims, and changes of a slot, happen under a lock; whether a circuit is open can be read without.
+ * The circuits of all routes of the node, in memory that its threads share: a slot for each route that has had a
+ * request. Claims, and changes of a slot, happen under a lock; whether a circuit is open can be read without.
  */
 export class CircuitTable {
   readonly #words: Int32Array;
@@ -164,7 +164,10 @@ type CircuitState = 'closed' | 'open' | 'half_open';
 /** A reader belongs to no thread that changes anything. */
 const READER = -1;
 
-/** What a request of a client to a route would get now, for those who only look: pass, be a probe, or come back after so many milliseconds. */
+/**
+ * What a request of a client to a route would get now, for those who only look: pass, be a probe, or come back after so
+ * many milliseconds.
+ */
 export function nextOf(
   memory: SharedArrayBuffer,
   routeId: string,

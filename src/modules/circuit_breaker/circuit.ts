@@ -15,7 +15,7 @@ const SINCE = 7;
 /** Who sent the last probe; 0: there was none since the circuit was tripped. */
 const PROBE_BY = 8;
 const FIRST_BUCKET = 9;
-/** Its part of time, the requests and the failures. */
+/** The bucket's part of time, the requests and the failures. */
 const PER_BUCKET = 3;
 
 /** How long a probe keeps others away: a visitor who sends slowly must not keep the circuit open. */
@@ -40,9 +40,10 @@ export type Admission = 'pass' | { readonly probe: number } | { readonly retryAf
  * | open | – | are refused | `trippedMs` after it was tripped: half-open |
  * | half-open | – | one is the probe, the others are refused | when a probe is served: closed, with an empty window; when one fails: open, for `trippedMs` again |
  *
- * Another probe follows one that has not ended within a second, from the same client after two, and each of them decides. Requests that started before the
- * circuit opened are no longer counted, also when it has closed again: they met a backend that failed. Nor are probes from before it was
- * tripped again. If the clock is set back, what was counted later is forgotten, and an open circuit waits for `trippedMs` once more.
+ * Another probe follows one that has not ended within a second, from the same client after two, and each of them
+ * decides. Requests that started before the circuit opened are no longer counted, also when it has closed again: they
+ * met a backend that failed. Nor are probes from before it was tripped again. If the clock is set back, what was
+ * counted later is forgotten, and an open circuit waits for `trippedMs` once more.
  */
 export class Circuit {
   readonly #fields: Float64Array;
@@ -149,7 +150,7 @@ export class Circuit {
     let failures = 0;
     for (let bucket = 0; bucket < buckets; bucket += 1) {
       const start = FIRST_BUCKET + bucket * PER_BUCKET;
-      // It must not count again if the clock is set back.
+      // A past bucket must not count again if the clock is set back.
       if (at(fields, start) <= part - buckets) fields.fill(0, start, start + PER_BUCKET);
       requests += at(fields, start + 1);
       failures += at(fields, start + 2);

@@ -30,8 +30,8 @@ type CreateDeflate = (options: ZlibOptions) => Gzip | Deflate;
 const SPARE_BYTES = 1_024;
 
 /**
- * Compresses whole bodies with a state that is set up once. The runtime's own calls create a stream and a state of 100 to 300 KB
- * for each body, which takes as long as the compression of 10 KB.
+ * Compresses whole bodies with a state that is set up once. The runtime's own calls create a stream and a state of 100
+ * to 300 KB for each body, which takes as long as the compression of 10 KB.
  */
 export class ReusedDeflate {
   readonly #create: CreateDeflate;
@@ -105,7 +105,10 @@ export interface Codec {
  * more).
  */
 const deflate = { level: 6, windowBits: 15, memLevel: 8 };
-/** In one call: level 3 takes a third less time than 4 and produces 2 to 6 % more bytes, over 10 KB of JSON, prose and code. */
+/**
+ * In one call: level 3 takes a third less time than 4 and produces 2 to 6 % more bytes, over 10 KB of JSON, prose and
+ * code.
+ */
 const deflateWhole = { level: 3, windowBits: 15, memLevel: 8 };
 const deflateEvents = { level: 6, windowBits: 13, memLevel: 6, flush: constants.Z_SYNC_FLUSH };
 const brotli = { params: { [constants.BROTLI_PARAM_QUALITY]: 4, [constants.BROTLI_PARAM_LGWIN]: 17 } };
@@ -192,8 +195,8 @@ const PAUSE_MS = 5;
 const MAX_HOLD_MS = 50;
 
 /**
- * Places of 256 KiB, 256 MiB in this thread. A client that does not read its response holds a compressor for as long as it likes: an
- * address gets one while it holds fewer places than are free, and then uncompressed responses.
+ * Places of 256 KiB, 256 MiB in this thread. A client that does not read its response holds a compressor for as long as
+ * it likes: an address gets one while it holds fewer places than are free, and then uncompressed responses.
  */
 const compressors = new SharedPlaces(1024);
 
@@ -272,7 +275,7 @@ export class CompressingStream extends Transform {
     this.#compressor.end();
   }
 
-  /** Its reader gets the failure as 'error'. */
+  /** The reader gets the failure as 'error'. */
   contain(error: unknown): void {
     this.destroy(error instanceof Error ? error : new Error(String(error)));
   }

@@ -35,7 +35,8 @@ export interface AgentRecord {
 
 /**
  * Flags, YAML keys, the fields of the bind message and their checks are derived from this and from the schema: see
- * src/app/cli/agent/module-forms.ts for the agent's side and src/proxy/edge/tunnels/endpoint-publisher.ts for the server's.
+ * src/app/cli/agent/module-forms.ts for the agent's side and src/proxy/edge/tunnels/endpoint-publisher.ts for the
+ * server's.
  */
 export interface AgentForm {
   /** Position among the forms, in help and messages. */
@@ -72,7 +73,7 @@ export interface AgentField {
   readonly example: string;
   /** For a duration: the unit of its number in the schema. In the agent's file it may have another one, such as 90s. */
   readonly unit?: BareUnit;
-  /** It must have a value; its flag represents the module. */
+  /** The field must have a value; its flag represents the module. */
   readonly isNeeded?: true;
   /** Name of a rule in src/kit/net/field-rules.ts, for a text or each item of a list. */
   readonly rule?: 'cidr' | 'credentials';

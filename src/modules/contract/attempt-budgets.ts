@@ -11,9 +11,9 @@ export type BegunAttempt = Attempt | TooManyAttempts;
 /** What clients may still try. One for all threads of a server, so another thread may have to be asked. */
 export interface AttemptBudgets {
   /**
-   * Permission to redeem the code of a login in progress, once: a callback that is sent a thousand times makes one token
-   * request. Null when the state was already used. The limits come first: a flood of invented codes writes nothing to
-   * the store.
+   * Permission to redeem the code of a login in progress, once: a callback that is sent a thousand times makes one
+   * token request. Null when the state was already used. The limits come first: a flood of invented codes writes
+   * nothing to the store.
    */
   redeem(callback: Callback, state: SpendableState): Promise<BegunAttempt | null>;
   /** An invented guest link: apart from logins, because any web page can make a browser open them. */

@@ -62,7 +62,9 @@ export interface DeclaresLogin {
   readonly isLogin?: boolean;
 }
 
-/** What a request tells about its requester. Written by the modules that recognize them, read by those that judge them. */
+/**
+ * What a request tells about its requester. Written by the modules that recognize them, read by those that judge them.
+ */
 interface Requester {
   /** The permit under which the request runs, set by a module whose permit can end before the request does. */
   permit: Permit | null;
@@ -77,7 +79,7 @@ interface Requester {
 export interface Permit {
   /** Id of the permit's holder, for the access log and traffic events. */
   readonly userId: string;
-  /** Its holder. Another object after every change, so that what was derived from it can be cached by it. */
+  /** The permit's holder. Another object after every change, so that what was derived from it can be cached by it. */
   readonly identity: Identity;
   /** Name of the module that granted it. */
   readonly module: string;
@@ -159,7 +161,10 @@ export interface Decides {
    * the others only ask about. Needs a `judge`.
    */
   admit?(request: TrafficRequest): Verdict | Promise<Verdict>;
-  /** The same once more, at the later place that the module declares in `judgesAgainAfter`; absent: it has no more to say. */
+  /**
+   * The same once more, at the later place that the module declares in `judgesAgainAfter`; absent: it has no more to
+   * say.
+   */
   readonly later?: LaterDecision;
 }
 
@@ -168,7 +173,9 @@ export interface LaterDecision extends Required<Pick<Decides, 'judge'>>, Pick<De
 
 /** What a module that decides declares beside `decidesAccess`. */
 export interface DeclaresDecisions {
-  /** The module after whose place in the order of traffic `later` is asked, whether or not the route uses that module. */
+  /**
+   * The module after whose place in the order of traffic `later` is asked, whether or not the route uses that module.
+   */
   readonly judgesAgainAfter?: string;
   /** Sentences for the reasons of its verdicts, for people who ask why; absent ones appear by their name alone. */
   readonly reasons?: Readonly<Record<string, string>>;
@@ -202,7 +209,7 @@ export interface Refusal {
   readonly code: ErrorCode;
   /** For the error page: the problem, and what the visitor can do. */
   readonly message: string;
-  /** Its heading, instead of the status. */
+  /** The page's heading, instead of the status. */
   readonly title?: string;
   /** Stable value for metrics and log. */
   readonly reason: string;

@@ -23,10 +23,10 @@ import type { DeclaresPaths, DeclaresRequestChanges } from './prepared-module.ts
  * | settings | one per node | a restart |
  *
  * With the setting `workers`, several threads of a process serve traffic: two runtimes never see each other's memory.
- * What must be exact across nodes, such as a claim that may be used once, is a record. What must be exact across the threads
- * of a node, and changes with every request, is in `nodeMemory`. Work that must be done
- * once for the installation is claimed with `followed.write`, because every timer runs in every thread. `explain` prepares modules once more, with runtimes of its own whose ports have no effect: a variable of the
- * file would be shared with it.
+ * What must be exact across nodes, such as a claim that may be used once, is a record. What must be exact across the
+ * threads of a node, and changes with every request, is in `nodeMemory`. Work that must be done once for the
+ * installation is claimed with `followed.write`, because every timer runs in every thread. `explain` prepares modules
+ * once more, with runtimes of its own whose ports have no effect: a variable of the file would be shared with it.
  */
 export interface DeclaresState<Settings extends DeclaredSettings, Runtime extends ModuleRuntime> {
   /**
@@ -85,7 +85,9 @@ export interface StatePorts {
   readonly network: ModuleNetwork;
   /** Configuration records of the kinds that the module declares in `recordKinds`. */
   readonly records: ModuleRecords;
-  /** The same, with the configuration that the module declares in `followedKinds`, for a runtime that acts on changes. */
+  /**
+   * The same, with the configuration that the module declares in `followedKinds`, for a runtime that acts on changes.
+   */
   readonly followed: FollowedRecords;
   /** Reports an event of a type that the module declares in `events`. The node's name is added to the object. */
   event(type: string, object: JsonObject): void;

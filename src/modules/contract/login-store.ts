@@ -41,8 +41,8 @@ export interface NewLogin {
   /** Used when the identity is new. */
   readonly newUserId: string;
   /**
-   * Replaces the user's document; `created_at` of an existing user is kept, and so is each text that is empty in the new
-   * document.
+   * Replaces the user's document; `created_at` of an existing user is kept, and so is each text that is empty in the
+   * new document.
    */
   readonly userDoc: JsonObject;
   readonly session: Omit<LoginSession, 'userId' | 'version'>;
@@ -121,7 +121,9 @@ export interface LoginStore {
   touch(activity: readonly LoginActivity[]): Promise<void>;
   /** True for one caller until `untilMs`; false while another holds the claim or the grant is gone. */
   claimRefresh(id: string, nowMs: number, untilMs: number): Promise<boolean>;
-  /** Only if the version is still `expectedVersion`; releases the claim. Null when it is not, or the grant has ended. */
+  /**
+   * Only if the version is still `expectedVersion`; releases the claim. Null when it is not, or the grant has ended.
+   */
   replaceTokens(id: string, expectedVersion: number, tokens: LoginTokens): Promise<LoginSession | null>;
   releaseRefresh(id: string): Promise<void>;
   /** False when it did not exist. */

@@ -30,9 +30,9 @@ interface EveryModule<Config extends TObject, Settings extends DeclaredSettings,
   /** Whether it decides who may enter: see src/proxy/snapshot/route-table.ts for what follows from it. */
   readonly decidesAccess: boolean;
   /**
-   * What in a configuration reads the paths of requests, such as `rules[0] path_prefix /old/`; null: nothing there; false:
-   * nothing in any. Whatever depends on what a path says reads it: a condition, a change of it, a header made of it. To
-   * keep it and to send it back, as a login does, does not count. See `RouteTable.match` for what follows.
+   * What in a configuration reads the paths of requests, such as `rules[0] path_prefix /old/`; null: nothing there;
+   * false: nothing in any. Whatever depends on what a path says reads it: a condition, a change of it, a header made of
+   * it. To keep it and to send it back, as a login does, does not count. See `RouteTable.match` for what follows.
    */
   readonly readsPath: false | ((config: Static<Config>) => string | null);
   readonly title: string;
@@ -65,8 +65,8 @@ export interface Module<
   /** Rules that the schema cannot express: across fields, and formats. Called when a configuration is written. */
   check?(config: Static<Config>, context: CheckContext<SettingValues<Settings>>): readonly FieldProblem[];
   /**
-   * Loads a part of the program that only some configurations need; null: it is loaded. Runs before `check` and `prepare`
-   * get the configuration, so that a part that nobody uses takes no time and no memory.
+   * Loads a part of the program that only some configurations need; null: it is loaded. Runs before `check` and
+   * `prepare` get the configuration, so that a part that nobody uses takes no time and no memory.
    */
   load?(config: Static<Config>): Promise<void> | null;
   /** Brings a configuration that has passed `check` into the form that is stored and shown. */
@@ -77,7 +77,10 @@ export interface Module<
    * as an undo restores them, do not come here.
    */
   seal?(config: Static<Config>, context: SealContext<Static<Config>>): Sealed<Static<Config>>;
-  /** Settings of the server that belong to the module: flags, variables, YAML keys and their documentation are made from the rows. */
+  /**
+   * Settings of the server that belong to the module: flags, variables, YAML keys and their documentation are made from
+   * the rows.
+   */
   readonly settings?: Settings;
   /** Fields that responses add, always with these values. A client may send them back. */
   readonly constants?: { readonly schema: TProperties; readonly values: JsonObject };
@@ -162,7 +165,9 @@ export interface QuestionPorts {
    * What logins of the route bring, if its rules asked for these claims; null: it has no login.
    */
   learnedClaims(place: Asked['place'], asked: readonly AskedClaims[]): Promise<LearnedClaims | null>;
-  /** What on the route reads the paths of requests, such as `rewrite rules[0] path_prefix /old/`; null: nothing does. */
+  /**
+   * What on the route reads the paths of requests, such as `rewrite rules[0] path_prefix /old/`; null: nothing does.
+   */
   pathReader(place: Asked['place']): string | null;
   /** Ref of a resource. */
   ref(id: string): JsonObject;

@@ -7,7 +7,9 @@ import type { TlsPolicy } from './decides.ts';
 import type { ModuleRuntime } from './keeps-state.ts';
 import type { PreparedModule } from './prepared-module.ts';
 
-/** What `prepare` returns: the hooks, or why there are none. A module that throws is broken, and rejects traffic too. */
+/**
+ * What `prepare` returns: the hooks, or why there are none. A module that throws is broken, and rejects traffic too.
+ */
 export type Preparation =
   | { readonly ok: true; readonly prepared: PreparedModule }
   | {
@@ -29,7 +31,9 @@ export interface PreparePorts<Runtime = ModuleRuntime, Settings = Readonly<Recor
   record(kind: string, id: string): JsonObject | undefined;
   /** Documents of a record's children. */
   children(kind: string, parentId: string): readonly ChildRecord[];
-  /** What the module has made of all children of a record, shared by all routes. The route must read that record too. */
+  /**
+   * What the module has made of all children of a record, shared by all routes. The route must read that record too.
+   */
   readonly childTable: ReadsChildTables;
   /** Lists of addresses. A route that read the table of a list's record is prepared again when its addresses change. */
   readonly addressLists: AddressLists;
@@ -51,9 +55,9 @@ export interface ChildRecord {
 }
 
 /**
- * A capability: what a module makes of all records that belong to another one, such as a table of the rules of a policy.
- * Each thread makes it once, for all routes that ask for it, and changes it by the records that changed. A route that
- * asked for it is prepared again when one of them changes.
+ * A capability: what a module makes of all records that belong to another one, such as a table of the rules of a
+ * policy. Each thread makes it once, for all routes that ask for it, and changes it by the records that changed. A
+ * route that asked for it is prepared again when one of them changes.
  */
 export interface ChildTable<Value> {
   /** The kind of the records. */
@@ -62,8 +66,9 @@ export interface ChildTable<Value> {
   readonly parentKind: string;
   readonly empty: Value;
   /**
-   * The table after a record was added (`before` null), replaced or removed (`after` null). `value` stays as it is: routes
-   * that were prepared with it are still served. A record that cannot be read is part of the value, not an exception.
+   * The table after a record was added (`before` null), replaced or removed (`after` null). `value` stays as it is:
+   * routes that were prepared with it are still served. A record that cannot be read is part of the value, not an
+   * exception.
    */
   changed(value: Value, before: ChildRecord | null, after: ChildRecord | null): Value;
 }
@@ -94,7 +99,7 @@ export interface DeclaresClaims {
 
 /** The claims that a rule reads. */
 export interface AskedClaims {
-  /** Its place, such as `allow[0]`. */
+  /** The rule's place, such as `allow[0]`. */
   readonly rule: string;
   readonly claims: readonly string[];
 }
@@ -140,6 +145,6 @@ export interface LivePorts {
 export interface ModuleEvent {
   readonly type: string;
   readonly description: string;
-  /** Its object, without the node's name. */
+  /** The event's object, without the node's name. */
   readonly object: TObject;
 }

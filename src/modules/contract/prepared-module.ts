@@ -3,8 +3,8 @@ import type { HeaderList } from '../../kit/http/header-values.ts';
 import type { Decides, RecognizesRequesters, Refusal, RequiresTls, TrafficRequest } from './decides.ts';
 
 /**
- * A module prepared for traffic: the hooks of the capabilities that it has. Each hook is optional, and absent hooks cost
- * nothing. One per route, version of the configuration and thread; it is dropped when the configuration changes.
+ * A module prepared for traffic: the hooks of the capabilities that it has. Each hook is optional, and absent hooks
+ * cost nothing. One per route, version of the configuration and thread; it is dropped when the configuration changes.
  */
 export interface PreparedModule
   extends Decides,
@@ -34,9 +34,14 @@ interface ServesPaths {
 export interface DeclaresPaths {
   /** Paths under `/.postern/` that it serves on the hosts where it is enabled. */
   readonly ownPaths?: readonly string[];
-  /** Those whose requests carry secrets: on hosts where no module serves them, they are rejected and not forwarded. */
+  /**
+   * Own paths whose requests carry secrets: on hosts where no module serves them, they are rejected and not forwarded.
+   */
   readonly secretPaths?: readonly string[];
-  /** Names of its cookies that are the same on every host, in lower case, or prefixes that end in `*`: no upstream may set them. */
+  /**
+   * Names of its cookies that are the same on every host, in lower case, or prefixes that end in `*`: no upstream may
+   * set them.
+   */
   readonly reservedCookies?: readonly string[];
 }
 
@@ -74,8 +79,8 @@ interface ChangesRequests {
   upstreamHeaders?(request: TrafficRequest): HeaderList;
   /**
    * Changes a request; null forwards it unchanged. Called once per request, in registry order, and by `explain` for
-   * requests that nobody sent. `headers` are the client's end-to-end headers with the changes of earlier modules. Return
-   * the same change as long as its content is the same: it is checked once.
+   * requests that nobody sent. `headers` are the client's end-to-end headers with the changes of earlier modules.
+   * Return the same change as long as its content is the same: it is checked once.
    */
   transformRequest?(
     request: TrafficRequest,
@@ -108,8 +113,8 @@ export interface HeaderChange {
   /** Added after the lines of the same name. */
   readonly add?: HeaderList;
   /**
-   * Path and query for the upstream in place of those that the client sent. They are read like received ones: an invalid
-   * or ambiguous path is rejected, and so is one that leads to a page behind other access modules.
+   * Path and query for the upstream in place of those that the client sent. They are read like received ones: an
+   * invalid or ambiguous path is rejected, and so is one that leads to a page behind other access modules.
    */
   readonly target?: string;
   /** Host and port that the upstream gets in place of those that the client sent. */

@@ -51,7 +51,7 @@ const ipRestrictionAgentForm: AgentForm = {
       flag: { name: 'deny-cidr', hint: 'CIDR', description: 'Deny clients in this range.' },
     },
   ],
-  // It would look like a protection and be none.
+  // An empty module would look like a protection and be none.
   whenEmpty: 'ip_restriction has no ranges: write allow_cidrs or deny_cidrs, or remove it',
   summary: ['allow {allow}', 'deny {deny}'],
 };
@@ -85,8 +85,8 @@ interface Policy {
 }
 
 /**
- * Allowed if an allow rule or list matches and no deny rule or list does; an unreadable address is rejected. A list that is
- * rehearsed decides nothing: of a request that passes, it is said that the list would refuse it.
+ * Allowed if an allow rule or list matches and no deny rule or list does; an unreadable address is rejected. A list
+ * that is rehearsed decides nothing: of a request that passes, it is said that the list would refuse it.
  */
 export function restrictAddresses(policyIds: readonly string[], ports: PreparePorts): Preparation {
   // A missing policy, rule or list may have contained a deny: the rest must not decide alone.

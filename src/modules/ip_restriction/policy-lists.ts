@@ -151,7 +151,9 @@ export const REFUSED: Refusal = {
 export interface PolicyRules {
   readonly allow: PrefixTree<PolicyRule>;
   readonly deny: PrefixTree<PolicyRule>;
-  /** How many rules cannot be applied: a missing rule may have been a deny, so the policy must not decide without them. */
+  /**
+   * How many rules cannot be applied: a missing rule may have been a deny, so the policy must not decide without them.
+   */
   readonly unreadable: number;
   /** One of them, for the message. */
   readonly example: { readonly id: string; readonly problem: string } | null;

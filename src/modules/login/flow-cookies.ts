@@ -110,8 +110,8 @@ export function roundOf(state: string): number {
 }
 
 /**
- * Identifies the provider, client, scopes and parameters of a login. The fields themselves can exceed the 4 KB that browsers accept
- * for a cookie; and a login that is no longer requested with the same values has to start again anyway.
+ * Identifies the provider, client, scopes and parameters of a login. The fields themselves can exceed the 4 KB that
+ * browsers accept for a cookie; and a login that is no longer requested with the same values has to start again anyway.
  */
 export function askedFor(config: {
   readonly issuer: string;

@@ -53,7 +53,7 @@ export function plainHttpHosts(httpHosts: readonly string[]): (hostname: string)
 /** The problem with an issuer in a module's configuration, or null: agents may name fewer issuers than operators. */
 export function checkIssuer(issuer: string, { settings, agentNetwork }: CheckContext<LoginSettings>): string | null {
   const own = ownIssuerOf(settings);
-  // It needs no network, so agents may name it too.
+  // The own issuer needs no network, so agents may name it too.
   if (issuer === own) return null;
   const problem = issuerProblem(issuer, settings.oidc_http_issuers) ?? otherSpelling(issuer, own);
   if (problem !== null || agentNetwork === undefined) return problem;
@@ -65,7 +65,9 @@ export function checkIssuer(issuer: string, { settings, agentNetwork }: CheckCon
   return agentIssuerProblem(issuer, limits);
 }
 
-/** How issuers are contacted. Separate: data about an operator's provider on a private network must not serve an agent. */
+/**
+ * How issuers are contacted. Separate: data about an operator's provider on a private network must not serve an agent.
+ */
 export function issuerPorts(
   settings: Pick<LoginSettings, 'oidc_http_issuers' | 'agent_issuer_allow_cidrs'>,
   network: ModuleNetwork,

@@ -1,7 +1,10 @@
 import type { JsonObject } from '../../kit/json.ts';
 import type { LoginProblem } from './provider/login-problem.ts';
 
-/** One client at one provider: how a login module starts, finishes, continues and ends logins. Failures are LoginProblems. */
+/**
+ * One client at one provider: how a login module starts, finishes, continues and ends logins. Failures are
+ * LoginProblems.
+ */
 export interface LoginClient {
   /** Where the browser logs in. */
   authorizationUrl(

@@ -207,7 +207,7 @@ export class LoginOnRoute implements PreparedModule, GrantKeeper {
     return true;
   }
 
-  /** It is only idle, and other processes may have seen it used. */
+  /** The login is only idle, and other processes may have seen it used. */
   #isIdleHere(grant: Grant, nowMs: number): boolean {
     const { limits, scopes } = this.config;
     if (!this.#runtime.records.isShared || grant.isEnded || grant.isWithin(limits, nowMs)) return false;
@@ -265,7 +265,7 @@ export class LoginOnRoute implements PreparedModule, GrantKeeper {
       if (!grant.isEnded) this.#ended(grant);
       return loginRequired(request, this, SESSION_OVER);
     }
-    // It is valid on other routes, which ask for less: it stays until the next login replaces it.
+    // The login is valid on other routes, which ask for less: it stays until the next login replaces it.
     if (!grant.meets(this.config.parameters)) return loginRequired(request, this, LOGIN_AGAIN);
     if (grant.needsRefresh(request.nowMs, this.config.recheckSeconds)) return this.#refreshed(request, grant);
     return this.#admit(request, grant);

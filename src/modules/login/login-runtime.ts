@@ -177,7 +177,9 @@ export class LoginRuntime implements SharedState {
     return recordSession(this, request, session);
   }
 
-  /** The browser's logins at an issuer on this host, for modules that admit without a provider; limits are not checked. */
+  /**
+   * The browser's logins at an issuer on this host, for modules that admit without a provider; limits are not checked.
+   */
   grantsOf(
     request: TrafficRequest,
     { edgeId, issuer }: { readonly edgeId: string; readonly issuer: string },
@@ -291,7 +293,7 @@ export class LoginRuntime implements SharedState {
     this.#isClosed = true;
     for (const stop of this.#timers) stop();
     this.#unsubscribe();
-    // Its caller has heard of a failure, and a database that is away must not keep the rest open.
+    // The caller has heard of a failure, and a database that is away must not keep the rest open.
     await this.#following?.catch(() => {});
     await this.#orphans.close();
     await this.activity.close();

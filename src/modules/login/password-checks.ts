@@ -88,7 +88,7 @@ export class PasswordChecks {
   /** Browsers send the same header in many requests at once. */
   readonly #running = new Map<string, Promise<PasswordVerdict>>();
   readonly #turns = new Turns(MAX_RUNNING, MAX_WAITING);
-  /** Those that run or wait. An address may make nearly as many attempts in a minute. */
+  /** Checks that run or wait. An address may make nearly as many attempts in a minute. */
   readonly #places = new SharedPlaces(MAX_RUNNING + MAX_WAITING);
 
   constructor(limits: AttemptLimits, clock: Clock) {

@@ -165,9 +165,11 @@ export class CrlFetcher {
     this.#ports = ports;
     this.#options = options;
     const fetch = ports.network.createFetch({
-      // As for event destinations and lists: a key that may write authorities chooses the URL, and reads what came of it.
+      // As for event destinations and lists: a key that may write authorities chooses the URL, and reads what came of
+      // it.
       isAddressAllowed: publicAddressGuard(options.allowedCidrs),
-      // Lists are signed, and most are published over plain http so that checking them needs no other check (RFC 5280 §8).
+      // Lists are signed, and most are published over plain http so that checking them needs no other check (RFC 5280
+      // §8).
       isPlainHttpAllowed: () => true,
       maxBytes: MAX_CRL_BYTES,
       timeoutMs: TIMEOUT_MS,

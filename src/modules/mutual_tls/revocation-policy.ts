@@ -31,7 +31,8 @@ const NO_CHAIN: RevocationVerdict = {
 
 /**
  * Checks client certificates against the lists of an edge's authorities. An authority's mode applies to every
- * certificate below it, so that `hard` also requires the list of each intermediate. Undefined: nothing is to be checked.
+ * certificate below it, so that `hard` also requires the list of each intermediate. Undefined: nothing is to be
+ * checked.
  */
 export function revocationPolicy(
   authorities: readonly CheckedAuthority[],

@@ -187,7 +187,8 @@ const microsoft: ProviderDefinition = {
       throw new LoginProblem('token', 'id_token_missing', 'Microsoft returned no ID token: request the scope openid');
     }
     const { email_verified: _, ...claims } = idClaims;
-    // An administrator of any tenant can give a user any address ("nOAuth", 2023); `xms_edov` says that the domain is theirs.
+    // An administrator of any tenant can give a user any address ("nOAuth", 2023); `xms_edov` says that the domain is
+    // theirs.
     const isVerified = claims['tid'] === PERSONAL_ACCOUNTS || VERIFIED.includes(claims['xms_edov']);
     return userOf('Microsoft', claims['sub'], { ...claims, email_verified: isVerified });
   },

@@ -217,7 +217,9 @@ function matchProblem(match: string): string | null {
   return problem === null ? null : `can never match, because the edge rejects such requests: ${problem}`;
 }
 
-/** Escapes of characters that need none are decoded (RFC 3986 §6.2.2): what a pattern captures is still text of a path. */
+/**
+ * Escapes of characters that need none are decoded (RFC 3986 §6.2.2): what a pattern captures is still text of a path.
+ */
 function plainPath(path: string): string {
   return path.replaceAll(/%[0-9a-f]{2}/gi, (escaped) => {
     const character = String.fromCharCode(Number.parseInt(escaped.slice(1), 16));

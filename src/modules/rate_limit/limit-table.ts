@@ -48,13 +48,13 @@ export interface Exceeded {
 export type FullGroup = 'forgotten' | 'shared';
 
 /**
- * What is left of limits, by key, in memory that all threads of the node share (decision 83). The algorithm is GCRA: an entry holds when
- * its bucket will be full again, which is all that there is to know.
+ * What is left of limits, by key, in memory that all threads of the node share (decision 83). The algorithm is GCRA: an
+ * entry holds when its bucket will be full again, which is all that there is to know.
  *
  * Memory is bounded. A new key takes an empty entry of its group, or one whose bucket is full again, or that of the key
- * which has used least, if that is less than half. So a flood of keys never resets one that is near its limit. If there is no such
- * entry, the key shares one bucket with all others of its group and limit that have none. A group has such buckets for a few limits;
- * another limit takes the one that is full first.
+ * which has used least, if that is less than half. So a flood of keys never resets one that is near its limit. If there
+ * is no such entry, the key shares one bucket with all others of its group and limit that have none. A group has such
+ * buckets for a few limits; another limit takes the one that is full first.
  *
  * One lock protects all, for about a microsecond. The main thread reads without it: see ThreadLock.
  */

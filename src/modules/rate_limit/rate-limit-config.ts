@@ -17,7 +17,7 @@ const MARK = '=';
 
 /** What requests are counted by. */
 export interface LimitKey {
-  /** It needs to know who sends the request, so it is asked after `access`. */
+  /** The key needs to know who sends the request, so it is asked after `access`. */
   readonly isLater: boolean;
   /** Requests with the same text count together. */
   readonly textOf: (request: TrafficRequest) => string;
@@ -137,7 +137,7 @@ export function checkLimits({ enabled, limits }: RateLimitConfig): readonly Fiel
     }
     const other = seen.get(`${window_seconds} ${known}`);
     seen.set(`${window_seconds} ${known}`, at);
-    // They would count in the same place: see `identityOf`.
+    // Both limits would count in the same place: see `identityOf`.
     if (other !== undefined) {
       const message = `counts the same as limits[${other}] in a window of the same length: keep one of them`;
       problems.push({ path: `/limits/${at}`, message });

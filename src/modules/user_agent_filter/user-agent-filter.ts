@@ -39,7 +39,7 @@ const userAgentFilterAgentForm: AgentForm = {
       flag: { name: 'ua-filter-deny', hint: 'PATTERN', description: 'Refuse user agents that match.' },
     },
   ],
-  // It would look like a protection and be hardly one.
+  // An empty module would look like a protection and be hardly one.
   whenEmpty: 'user_agent_filter has no patterns: write allow or deny, or remove it',
   summary: ['user agents allow {allow}', 'user agents deny {deny}'],
 };

@@ -108,8 +108,9 @@ class LinkDirectory {
 type GuestPorts = Pick<RuntimePorts, 'followed' | 'mac' | 'log'>;
 
 /**
- * Guests of all routes. A guest is a browser that redeemed a link: it has a login of its own, and a record below the link
- * counts it. Both must exist: a login that was stored just before the process died, and not counted, opens nothing.
+ * Guests of all routes. A guest is a browser that redeemed a link: it has a login of its own, and a record below the
+ * link counts it. Both must exist: a login that was stored just before the process died, and not counted, opens
+ * nothing.
  */
 export class Guests implements GrantKeeper {
   readonly login: LoginRuntime;

@@ -7,7 +7,9 @@ import type { RecordedSession } from '../../login/sessions/record-session.ts';
 import { type GuestLink, type Guests, limitsOf } from './guests.ts';
 
 const MAX_USER_AGENT = 512;
-/** A redemption that loses this many races gives up. Each lost race means that another browser won, or the link changed. */
+/**
+ * A redemption that loses this many races gives up. Each lost race means that another browser won, or the link changed.
+ */
 const MAX_TRIES = 100;
 
 export type Redemption =

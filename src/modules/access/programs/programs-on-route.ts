@@ -112,7 +112,7 @@ export function tokenForbidden(request: TrafficRequest, identity: Identity, { re
   return { ...refusal, accessRule: rule, details: { reason, account: identity.id, kind: identity.kind } };
 }
 
-/** Its own tokens have 47 characters. */
+/** Tokens of the server have 47 characters. */
 const MAX_OWN_TOKEN = 256;
 /** One of our tokens where no bearer token stands, as in "Token pst_…". */
 const STRAY_TOKEN = /(?:^|[^A-Za-z0-9_-])pst_[A-Za-z0-9_-]{40}/;

@@ -256,8 +256,8 @@ export class OpenIdLoginClient implements LoginClient {
 }
 
 /**
- * Otherwise the provider would log the same account in again. Every provider knows "login" (OpenID Connect Core §15.1); some
- * reject "select_account" unless they announce it.
+ * Otherwise the provider would log the same account in again. Every provider knows "login" (OpenID Connect Core §15.1);
+ * some reject "select_account" unless they announce it.
  */
 function switchPrompt(metadata: object, asked: string): string {
   const { prompt_values_supported: known } = metadata as { readonly prompt_values_supported?: unknown };

@@ -276,7 +276,9 @@ export class UpstreamIdentity {
     return grant.identity.headers;
   }
 
-  /** The given headers while they may still be sent, else new ones. The caller keeps the result with what it is about. */
+  /**
+   * The given headers while they may still be sent, else new ones. The caller keeps the result with what it is about.
+   */
   current(known: SentIdentity | null, nowMs: number, user: () => UpstreamUser): SentIdentity {
     if (known !== null && isFresh(known.assertion, nowMs)) return known;
     const told = user();

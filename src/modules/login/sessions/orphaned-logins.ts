@@ -6,8 +6,8 @@ const PUBLISHED_BY_AGENT = /^ep_/;
 
 /**
  * Ends logins whose provider or client is no longer configured on any route of their edge. The check of each request
- * rejects them anyway; this makes the API show it too. A disabled module still counts: it may be enabled again.
- * An address of an agent keeps its logins: no record says which clients it has, and it comes back under the same id, here
+ * rejects them anyway; this makes the API show it too. A disabled module still counts: it may be enabled again. An
+ * address of an agent keeps its logins: no record says which clients it has, and it comes back under the same id, here
  * or at another node.
  */
 export class OrphanedLogins {

@@ -57,7 +57,8 @@ export async function recordSession(
   const now = request.nowMs;
   const session = await runtime.sessions.find(request.headerLines('cookie'), login.cookieNames);
   const replaced = findGrant(session, { ...login, host: request.host });
-  // Its current state: storing the login changes it. An expired login gave no access, and its key opens no other.
+  // The session's current state: storing the login changes it. An expired login gave no access, and its key opens no
+  // other.
   const grants = session?.grants.filter((grant) => grant !== replaced || login.isInForce(grant)) ?? [];
   const previous = session === null ? null : { keyHash: session.keyHash, grants };
   const key = runtime.cookies.create();
