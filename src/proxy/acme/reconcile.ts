@@ -23,7 +23,9 @@ const GRACE_MS = 24 * HOUR_MS;
 const OWN_NAME_MS = 7 * 24 * HOUR_MS;
 const BATCH = 100;
 
-/** Brings the records in line with the names that are wanted. Returns whether a leased record has to be looked at again. */
+/**
+ * Brings the records in line with the names that are wanted. Returns whether a leased record has to be looked at again.
+ */
 export async function reconcile({ names }: WantedNames, options: ReconcileOptions): Promise<boolean> {
   const { replica } = options;
   const records = new Map<string, StoredRecord>();

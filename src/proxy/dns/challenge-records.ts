@@ -35,7 +35,9 @@ export class ChallengeRecords {
     this.#others = options.zones.find(({ zone }) => zone === OTHER_ZONES) ?? null;
   }
 
-  /** Where the record really is: CNAME records lead to it, unless a hook is responsible, which gets the name as it is. */
+  /**
+   * Where the record really is: CNAME records lead to it, unless a hook is responsible, which gets the name as it is.
+   */
   async placeOf(name: string): Promise<string> {
     if (this.#named.length === 0) return name;
     const place = await followAliases(name, this.#options.lookup);

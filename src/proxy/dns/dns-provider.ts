@@ -64,13 +64,17 @@ export interface DnsProvider {
   readonly name: string;
   readonly title: string;
   readonly options: Readonly<Record<string, ProviderOption>>;
-  /** It waits itself until the record is visible, and may keep one value per name only, so orders take turns. */
+  /**
+   * The provider waits itself until the record is visible, and may keep one value per name only, so orders take turns.
+   */
   readonly isHook: boolean;
   /** Loaded with the first record. */
   load(): Promise<(zone: OpenedZone) => ZoneRecords>;
 }
 
-/** Why a DNS record was not published or removed. The message is for people, says what to do, and contains no secret. */
+/**
+ * Why a DNS record was not published or removed. The message is for people, says what to do, and contains no secret.
+ */
 export class DnsFailure extends Error {
   /** The record may appear later without another change. */
   readonly isPending: boolean;

@@ -1,7 +1,10 @@
 import { ownerOf } from '../../kit/net/shared-places.ts';
 import type { SharedTally } from '../../kit/process/shared-memory.ts';
 
-/** An address may hold this many even of a small budget: browsers open dozens of requests at once, and offices share an address. */
+/**
+ * An address may hold this many even of a small budget: browsers open dozens of requests at once, and offices share an
+ * address.
+ */
 const LEAST_SHARE = 64;
 
 interface SharedBudgetOptions {
@@ -43,7 +46,7 @@ export class SharedBudget {
     return this.#held;
   }
 
-  /** Those of all threads. */
+  /** Places held in all threads. */
   get #heldByAll(): number {
     return this.#threads?.total ?? this.#held;
   }

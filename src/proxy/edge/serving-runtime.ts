@@ -17,7 +17,7 @@ export class EdgeLoad implements LiveCounts {
   readonly exchanges = new LiveExchanges<Exchange>();
   readonly admission: Admission;
   readonly slowSenders: SlowSenders;
-  /** Those that have been opened: each adds itself to the count of connections. */
+  /** Servers that have been opened: each adds itself to the count of connections. */
   readonly servers: HttpServers[] = [];
 
   constructor({ admission: limits }: Pick<EdgeSettings, 'admission'>, tallies: EdgeTallies | undefined) {

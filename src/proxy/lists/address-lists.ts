@@ -55,7 +55,10 @@ export class AddressLists {
     this.#timer = setInterval(() => this.#look(), LOOK_EVERY_MS).unref();
   }
 
-  /** Loads what is on disk, before anything is served. Lists that were never loaded are not waited for, if they are remote. */
+  /**
+   * Loads what is on disk, before anything is served. Lists that were never loaded are not waited for, if they are
+   * remote.
+   */
   async open(origins: readonly ListOrigin[]): Promise<void> {
     const ids = new Set(origins.map(({ id }) => id));
     await this.#kept.keepOnly((id) => ids.has(id));
@@ -126,7 +129,7 @@ export class AddressLists {
   #readAgain(list: FollowedList): Promise<void> {
     const { acceptsSmaller } = list;
     list.acceptsSmaller = false;
-    // Its bytes were refused, and must be read again.
+    // The list's bytes were refused, and must be read again.
     if (acceptsSmaller) Object.assign(list.known, { stamp: null, validators: null });
     return this.#run(list, acceptsSmaller);
   }

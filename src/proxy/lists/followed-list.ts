@@ -44,7 +44,7 @@ export class FollowedList {
   /** The reading after that one, for those who asked meanwhile, and whether one of them accepts a smaller list. */
   next: Promise<void> | null = null;
   acceptsSmaller = false;
-  /** Its table did not fit beside those of the other lists. */
+  /** The list's table did not fit beside those of the other lists. */
   isWithoutRoom = false;
   readonly #ended = new AbortController();
 
@@ -120,7 +120,10 @@ type FetchedList = { readonly chunks: readonly Uint8Array[]; readonly validators
 
 const MAX_VALIDATOR_LENGTH = 512;
 
-/** Requests a list; null: it is unchanged. Rejects with AddressListProblem. Redirects are not followed: headers stay at their origin. */
+/**
+ * Requests a list; null: it is unchanged. Rejects with AddressListProblem. Redirects are not followed: headers stay at
+ * their origin.
+ */
 export async function fetchList(
   fetch: GuardedFetch,
   { url, headers, known, signal }: ListRequest,
@@ -171,7 +174,10 @@ function validator(value: string | null): string {
 
 /** What is known about a list, for people. */
 export interface ListState {
-  /** `current`: loaded, and its source was fine when it was last read. `stale`: an earlier table is used. `missing`: there is none. */
+  /**
+   * `current`: loaded, and its source was fine when it was last read. `stale`: an earlier table is used. `missing`:
+   * there is none.
+   */
   readonly status: 'current' | 'stale' | 'missing';
   readonly entries: number;
   readonly skippedLines: number;

@@ -62,7 +62,7 @@ export class KnownLists {
     for (const listener of this.#listeners) listener(news);
   }
 
-  /** Its record is gone. */
+  /** The list's record is gone. */
   forget(id: string): void {
     this.#lists.delete(id);
     for (const forgetter of this.#forgetters) forgetter(id);

@@ -17,8 +17,8 @@ export interface ListLoaderOptions {
 }
 
 /**
- * Makes tables of lists in a thread of its own, one after the other. The thread starts with the first list. One that takes
- * too long or too much memory is ended, and the list has a problem.
+ * Makes tables of lists in a thread of its own, one after the other. The thread starts with the first list. One that
+ * takes too long or too much memory is ended, and the list has a problem.
  */
 export class ListLoader {
   readonly #maxBuildMs: number;
@@ -32,7 +32,10 @@ export class ListLoader {
     this.#maxBuildMs = maxBuildMs;
   }
 
-  /** Rejects with AddressListProblem. The bytes move to the thread. `signal`: nobody needs the table, so others do not wait for it. */
+  /**
+   * Rejects with AddressListProblem. The bytes move to the thread. `signal`: nobody needs the table, so others do not
+   * wait for it.
+   */
   build(format: ListFormat, chunks: readonly Uint8Array[], signal?: AbortSignal): Promise<BuiltTable> {
     const built = this.#last.then(() => this.#build({ format, chunks }, signal));
     this.#last = built.catch(() => {});

@@ -76,7 +76,9 @@ function fileReading({ stamp, bytes }: ListFile, known: KnownReading): Reading {
 }
 
 interface ListFile {
-  /** Differs when the file was changed or replaced, and if it may have been changed again since without another time. */
+  /**
+   * Differs when the file was changed or replaced, and if it may have been changed again since without another time.
+   */
   readonly stamp: string;
   /** Null: it has the stamp that was known. */
   readonly bytes: Uint8Array | null;
@@ -89,7 +91,10 @@ interface FileLimits {
   readonly nowMs: number;
 }
 
-/** Systems write down times in steps of up to two seconds: a file that was changed later than this may change again in the same one. */
+/**
+ * Systems write down times in steps of up to two seconds: a file that was changed later than this may change again in
+ * the same one.
+ */
 const TIME_STEP_MS = 2_000;
 
 /**

@@ -28,7 +28,10 @@ export function internalCaPlaces(
   return { domain: place(`domain-${domain}`), other: place('other') };
 }
 
-/** Leaves the certificate where clients, agents and `postern ca` on this machine look for it. The key stays in the store. */
+/**
+ * Leaves the certificate where clients, agents and `postern ca` on this machine look for it. The key stays in the
+ * store.
+ */
 export async function publishCertificate(directory: string, { certificatePem }: AuthorityPair): Promise<void> {
   const path = join(directory, CERTIFICATE_FILE);
   if ((await readIfThere(path)) === certificatePem) return;

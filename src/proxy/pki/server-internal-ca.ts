@@ -8,7 +8,10 @@ import type { AuthorityRecords } from './internal-ca-places.ts';
 
 const KIND = 'internal_ca';
 
-/** The CAs of the server, opened when they are first needed: a process without edge, gateway and API certificate needs none. */
+/**
+ * The CAs of the server, opened when they are first needed: a process without edge, gateway and API certificate needs
+ * none.
+ */
 export function internalCaOf(parts: {
   readonly config: { readonly data_dir: string; readonly domain: string };
   readonly store: Store;

@@ -265,8 +265,8 @@ interface Parts {
 }
 
 /**
- * An agent verifies the name in its own configuration at every node, also at those that another node has named to it. So
- * the certificate of each node has the names of all, which the store keeps: that of a dead node above all.
+ * An agent verifies the name in its own configuration at every node, also at those that another node has named to it.
+ * So the certificate of each node has the names of all, which the store keeps: that of a dead node above all.
  */
 export async function shareTunnelNames(own: readonly string[], parts: Parts): Promise<SharedTunnelNames> {
   const { replica, onProblem } = parts;

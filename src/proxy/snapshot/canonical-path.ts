@@ -13,7 +13,10 @@ export interface CanonicalPath {
   readonly key: string;
   /** Other interpretations by upstreams: `%2F` as a slash, `;` parameters dropped. Each must lead to the same route. */
   readonly otherKeys: readonly string[];
-  /** In which way programs differ about it, such as 'the path has an empty segment': see `RouteTable.match`. Null: in none. */
+  /**
+   * In which way programs differ about it, such as 'the path has an empty segment': see `RouteTable.match`. Null: in
+   * none.
+   */
   readonly odd: string | null;
 }
 

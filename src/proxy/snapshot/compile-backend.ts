@@ -12,8 +12,8 @@ export type KindOfId = (id: string) => string | null;
 type RouteBackend = { readonly backend: BackendSnapshot | null } | { readonly problem: string };
 
 /**
- * The backends of a thread, each compiled once: routes of all edges share them, so that 700 sites of one backend with 10,000
- * targets take the memory of one. A change of a backend outdates it and all that lead to it, and nothing else.
+ * The backends of a thread, each compiled once: routes of all edges share them, so that 700 sites of one backend with
+ * 10,000 targets take the memory of one. A change of a backend outdates it and all that lead to it, and nothing else.
  */
 export class SharedBackends {
   readonly #reader: Pick<RecordReader, 'get'>;
@@ -31,8 +31,8 @@ export class SharedBackends {
   }
 
   /**
-   * A backend with its members. Null: it does not exist. Writes refuse too many ways and cycles, but a backend that others
-   * name may get more of them later.
+   * A backend with its members. Null: it does not exist. Writes refuse too many ways and cycles, but a backend that
+   * others name may get more of them later.
    */
   compile(id: string): RouteBackend {
     let known = this.#ofRoutes.get(id);
@@ -52,7 +52,7 @@ export class SharedBackends {
     }
     if (changed.size === 0) return changes;
     for (const id of changed) this.#readAgain(id);
-    // It grows while it is walked.
+    // The set grows while it is walked.
     const outdated = new Set(changed);
     for (const id of outdated) {
       this.#compiled.delete(id);
@@ -170,10 +170,15 @@ function findPathReader(backend: BackendSnapshot): string | null {
   return null;
 }
 
-/** By both backends, whose identity stands for their version: two with a hundred members each are ten thousand pairs. */
+/**
+ * By both backends, whose identity stands for their version: two with a hundred members each are ten thousand pairs.
+ */
 const known = new WeakMap<BackendSnapshot, WeakMap<BackendSnapshot, boolean>>();
 
-/** So many are compared in a tenth of a second. More count as shared, because that refuses a rewrite instead of allowing it. */
+/**
+ * So many are compared in a tenth of a second. More count as shared, because that refuses a rewrite instead of allowing
+ * it.
+ */
 const MAX_PAIRS = 100_000;
 
 /** Whether requests to two backends, or to members of them, may reach the same service. */

@@ -211,7 +211,7 @@ function prepareAll(context: EdgeContext, place: PreparePorts['place']): Prepare
   for (const { name, kind } of unknown[level]) {
     const record = enabledRecord(reader, kind, ownerId, name);
     if (record === null) continue;
-    // It may have been there to deny access.
+    // The module may have been there to deny access.
     access.push(`${name}:${configDigest(record)}`);
     pathReader ??= name;
     const { problem, tls: demanded } = unknownModule(name, level);
@@ -235,7 +235,9 @@ function unknownModule(name: string, level: Module['level']): UnpreparedModule {
   };
 }
 
-/** The API accepts one; two servers of different versions could still have written two. Nobody knows which was meant. */
+/**
+ * The API accepts one; two servers of different versions could still have written two. Nobody knows which was meant.
+ */
 function severalLogins(logins: readonly Module[]): ModuleProblem {
   const names = logins.map(({ name }) => name).join(' and ');
   const message = `the route has more than one login module (${names}): delete or disable all but one`;

@@ -3,7 +3,10 @@ import type { Change, StoredRecord } from '../../store/store.ts';
 
 /** Reads records and remembers which, so that a change recompiles only what had read it. */
 export class TrackingReader {
-  /** Ids of records, and keys of lists of children. Ids are unique; if two kinds shared one, an edge would be compiled once too often. */
+  /**
+   * Ids of records, and keys of lists of children. Ids are unique; if two kinds shared one, an edge would be compiled
+   * once too often.
+   */
   readonly dependencies = new Set<string>();
   readonly #reader: BrowsableReader;
 

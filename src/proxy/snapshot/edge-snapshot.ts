@@ -38,9 +38,11 @@ export interface RouteSnapshot extends MatchableRoute {
   readonly modules: readonly NamedModule[];
   /** What decides whether a request may pass, in order. Asking has no effect. */
   readonly steps: readonly AdmissionStep[];
-  /** The same for a request that a visitor has sent, with the effects of its modules; the same list if there are none. */
+  /**
+   * The same for a request that a visitor has sent, with the effects of its modules; the same list if there are none.
+   */
   readonly entrySteps: readonly AdmissionStep[];
-  /** Those of modules that decide access; the same list if all do. */
+  /** Steps of modules that decide access; the same list if all do. */
   readonly accessSteps: readonly AdmissionStep[];
   /** The modules that change requests, in the same order. */
   readonly requestChangers: readonly RequestChanger[];
@@ -71,7 +73,7 @@ export interface AdmissionStep {
   readonly grantsPermit: boolean;
   /** Whether its module decides who may enter. */
   readonly decidesAccess: boolean;
-  /** It is the second one of its module, at a later place. */
+  /** The step is the second one of its module, at a later place. */
   readonly isLater?: true;
   /** In place of `ask` in `entrySteps`, where the module has an effect: called once for each request. */
   readonly admit?: (request: TrafficRequest) => Verdict | Promise<Verdict>;
@@ -124,7 +126,7 @@ export interface OwnHost {
   serve(request: WholeRequest): Promise<WholeAnswer>;
 }
 
-/** Its place among the edges: connections and certificates are found by its name, and no route has it. */
+/** The own host among the edges: connections and certificates are found by its name, and no route has it. */
 export function ownHostEdge(host: OwnHost): EdgeSnapshot {
   return {
     id: `own:${host.hostname}`,

@@ -130,9 +130,9 @@ export class ModuleTables {
 const MAX_AT_ONCE = 200;
 
 /**
- * The tables that modules make of the children of records, such as the rules of a policy: one of each in this thread. They
- * follow the replica: a change of a record is a change of one table. Many changes are applied in slices; until then, no
- * edge is compiled, so that no route is ever served with a table of another state than its modules.
+ * The tables that modules make of the children of records, such as the rules of a policy: one of each in this thread.
+ * They follow the replica: a change of a record is a change of one table. Many changes are applied in slices; until
+ * then, no edge is compiled, so that no route is ever served with a table of another state than its modules.
  */
 export class ChildTables {
   readonly #replica: Pick<FollowedReplica, 'get' | 'all'>;
@@ -155,8 +155,8 @@ export class ChildTables {
   }
 
   /**
-   * Notes changes that the replica shows, and applies few of them. Returns the changes as edges depend on them: instead of
-   * the records of a table, the record that they belong to.
+   * Notes changes that the replica shows, and applies few of them. Returns the changes as edges depend on them: instead
+   * of the records of a table, the record that they belong to.
    */
   follow(changes: readonly Change[]): readonly Change[] {
     const parents = new Set<string>();
@@ -265,7 +265,10 @@ class KindOfTable {
     else this.#tables.set(parent, { ...known, ...this.#changed(known.value, before, after), count });
   }
 
-  /** A table that a bug keeps from being made stays broken until all of its records are gone: nobody knows what it lacks. */
+  /**
+   * A table that a bug keeps from being made stays broken until all of its records are gone: nobody knows what it
+   * lacks.
+   */
   #changed(value: unknown, before: StoredRecord | undefined, after: StoredRecord | undefined) {
     try {
       return { value: this.table.changed(value, childOf(before), childOf(after)) };

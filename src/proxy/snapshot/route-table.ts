@@ -64,10 +64,10 @@ function climbs(reading: string): boolean {
 
 /**
  * Prevents a request from reaching a protected page under a spelling that an open route matches: upstreams ignore case,
- * trailing slashes and more (docs/reference/routes.md). Every reading of a path leads to the routes that it matches as it stands
- * and folded, and to those that equal it except for a trailing slash. Unless all of them have the access rules of the
- * matched route, the path is ambiguous. So all accepted spellings of one page have passed the same rules, which are
- * those of the page itself.
+ * trailing slashes and more (docs/reference/routes.md). Every reading of a path leads to the routes that it matches as
+ * it stands and folded, and to those that equal it except for a trailing slash. Unless all of them have the access
+ * rules of the matched route, the path is ambiguous. So all accepted spellings of one page have passed the same rules,
+ * which are those of the page itself.
  */
 export class AccessGuard<Route extends MatchableRoute> {
   readonly #asWritten: RouteNames<Route>;
@@ -172,7 +172,10 @@ export type Unmatched =
   /** An odd path whose readings all lead to one route, where something reads paths. */
   | { readonly found: null; readonly reason: 'strict'; readonly pathReader: string };
 
-/** As received. Every site can be asked for odd paths: at 32 KB, escapes or not, the readings of one take ten milliseconds. */
+/**
+ * As received. Every site can be asked for odd paths: at 32 KB, escapes or not, the readings of one take ten
+ * milliseconds.
+ */
 const MAX_ODD_LENGTH = 8_192;
 const AMBIGUOUS: Unmatched = { found: null, reason: 'ambiguous' };
 /** Below them, the edge serves pages of modules and answers challenges of ACME servers. */

@@ -146,8 +146,8 @@ export class Snapshots {
   }
 
   /**
-   * The host of the program's own that has this name, or that the name is below: nothing else serves either, whatever is
-   * configured. A site below it could set its cookies, and use its passkeys.
+   * The host of the program's own that has this name, or that the name is below: nothing else serves either, whatever
+   * is configured. A site below it could set its cookies, and use its passkeys.
    */
   ownHostOf(host: string): EdgeSnapshot | undefined {
     for (const [name, edge] of this.#ownHosts) if (isHostOrBelow(host, name)) return edge;
@@ -159,7 +159,7 @@ export class Snapshots {
     return this.#edges.get(edgeId) ?? this.#ephemeral.get(edgeId);
   }
 
-  /** Those that are compiled. */
+  /** Edges that are compiled. */
   all(): Iterable<EdgeSnapshot> {
     return this.#edges.all();
   }
@@ -261,7 +261,9 @@ export class Snapshots {
     else this.#affectInSlices(changes, revisions);
   }
 
-  /** While a part is loaded, no edge is compiled: its modules could not be prepared. The previous ones serve meanwhile. */
+  /**
+   * While a part is loaded, no edge is compiled: its modules could not be prepared. The previous ones serve meanwhile.
+   */
   #load(changes: readonly Change[]): void {
     const records = changes.flatMap((change) => (change.op === 'put' ? [change.record] : []));
     const missing = this.#definitions.tables.load(records);
@@ -317,7 +319,9 @@ export class Snapshots {
     return affected;
   }
 
-  /** An edge that nobody has asked for only keeps its names up to date. A new name may have been served by another edge. */
+  /**
+   * An edge that nobody has asked for only keeps its names up to date. A new name may have been served by another edge.
+   */
   #leaveUnused(unused: UnusedEdges, changes: readonly Change[], affected: Set<string>): void {
     for (const change of changes) {
       const { kind, id } = change.op === 'put' ? change.record : change.key;

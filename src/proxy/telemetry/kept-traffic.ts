@@ -29,8 +29,8 @@ export interface KeptTrafficOptions {
 }
 
 /**
- * The requests and series of the last hour in a file, so that an upgrade does not forget them. It has what the API shows,
- * and is written once a minute if anything changed, never for a request: a crash loses the last minute.
+ * The requests and series of the last hour in a file, so that an upgrade does not forget them. It has what the API
+ * shows, and is written once a minute if anything changed, never for a request: a crash loses the last minute.
  *
  * In a handover, two processes have the same data directory. The old one writes for the last time when it begins to
  * drain. Before its first write, the new one takes over what the old one wrote since. A process that finds the file of

@@ -29,7 +29,9 @@ export type RequestFacts = {
   readonly refused_by?: string;
   /** The module and reason of a redirect. */
   readonly answered_by?: string;
-  /** The module and rule of a rehearsal that would have refused it, other than an access rule: `rate_limit:limits[0]`. */
+  /**
+   * The module and rule of a rehearsal that would have refused it, other than an access rule: `rate_limit:limits[0]`.
+   */
   readonly would_refuse_by?: string;
   /** For events: what each module that decides said, by its name. */
   readonly decisions?: Readonly<Record<string, ModuleDecision>>;

@@ -14,7 +14,7 @@ interface TracingOptions {
   readonly url: string;
   readonly protocol: 'http/protobuf' | 'http/json';
   readonly headers: readonly (readonly [name: string, value: string])[];
-  /** Its attributes. */
+  /** Attributes of the resource. */
   readonly resource: Readonly<Record<string, string>>;
   readonly sampleRatio: number;
   /** Shared by all nodes. */
@@ -99,8 +99,8 @@ const MAX_MS = 10_000;
 const MAX_BYTES = 65_536;
 
 /**
- * One connection per batch, with limits that the SDK lacks: its time limit begins with the connection and ends with any byte, and
- * it parses responses of 4 MiB.
+ * One connection per batch, with limits that the SDK lacks: its time limit begins with the connection and ends with any
+ * byte, and it parses responses of 4 MiB.
  */
 export function collectorAgent(protocol: string, maxMs = MAX_MS): Agent {
   const agent = protocol === 'https:' ? new HttpsAgent({ keepAlive: false }) : new HttpAgent({ keepAlive: false });
@@ -110,8 +110,9 @@ export function collectorAgent(protocol: string, maxMs = MAX_MS): Agent {
 }
 
 /**
- * The HTTP client of the runtime adds properties of its own to the stream that it gets. Added to a socket, they make one more shape of
- * sockets than compiled code distinguishes, and from the first batch on every read and write of every socket costs more.
+ * The HTTP client of the runtime adds properties of its own to the stream that it gets. Added to a socket, they make
+ * one more shape of sockets than compiled code distinguishes, and from the first batch on every read and write of every
+ * socket costs more.
  */
 class CollectorConnection extends Duplex {
   readonly #socket: Socket;
@@ -132,7 +133,7 @@ class CollectorConnection extends Duplex {
     });
     listenOnce(socket, 'end', owner, () => this.push(null));
     listenOnce(socket, 'error', owner, (error: Error) => this.destroy(error));
-    // Its end is read first.
+    // The end of the data is read first.
     listenOnce(socket, 'close', owner, () => setImmediate(() => this.destroy()));
   }
 

@@ -1,6 +1,6 @@
 /**
- * The parts of the OpenTelemetry SDK that are used here. The packages' own declarations would make the type check depend on
- * packages that most installations never load.
+ * The parts of the OpenTelemetry SDK that are used here. The packages' own declarations would make the type check
+ * depend on packages that most installations never load.
  */
 declare module '@opentelemetry/sdk-trace' {
   export interface SpanContext {

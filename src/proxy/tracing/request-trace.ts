@@ -21,8 +21,8 @@ export type RequestTrace = RecordedTrace | UnrecordedTrace;
 const NONE: readonly never[] = [];
 
 /**
- * The trace of one request that is recorded. Ids are chosen while the request is handled, because upstreams and other nodes need
- * them. Spans are made when it has ended.
+ * The trace of one request that is recorded. Ids are chosen while the request is handled, because upstreams and other
+ * nodes need them. Spans are made when it has ended.
  */
 export class RecordedTrace {
   readonly traceId: string;
@@ -94,8 +94,8 @@ export class UnrecordedTrace {
 }
 
 /**
- * Between nodes only, and only for a trace that is recorded: the trace and the span of the tunnel. Clients cannot send it, and the
- * node with the agent removes it.
+ * Between nodes only, and only for a trace that is recorded: the trace and the span of the tunnel. Clients cannot send
+ * it, and the node with the agent removes it.
  */
 export const HOP_TRACE_HEADER = 'postern-trace';
 

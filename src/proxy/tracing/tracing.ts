@@ -8,8 +8,8 @@ import { formatTraceparent, TraceIds, traceParentOf } from './trace-context.ts';
 const [WORD_ROUNDS, FINAL_ROUNDS] = [2, 4];
 
 /**
- * 32 bits from words and a secret key of 64 bits (Aumasson and Bernstein, "SipHash: a fast short-input PRF"). SHA-256 is a call
- * into OpenSSL that takes 2 µs, this takes a fraction.
+ * 32 bits from words and a secret key of 64 bits (Aumasson and Bernstein, "SipHash: a fast short-input PRF"). SHA-256
+ * is a call into OpenSSL that takes 2 µs, this takes a fraction.
  */
 export function halfSipHash(words: ArrayLike<number>, low: number, high: number): number {
   let [v0, v1, v2, v3] = [low | 0, high | 0, 0x6c796765 ^ low, 0x74656462 ^ high];
@@ -47,8 +47,8 @@ interface TraceIdWords {
 }
 
 /**
- * Which traces are recorded: a share of them, decided by trace id, so that all nodes decide alike about the requests of one
- * trace. The key keeps a client from choosing ids that are always recorded. Its sampled flag has no influence.
+ * Which traces are recorded: a share of them, decided by trace id, so that all nodes decide alike about the requests of
+ * one trace. The key keeps a client from choosing ids that are always recorded. Its sampled flag has no influence.
  */
 export class Sampling {
   readonly #below: number;
@@ -95,7 +95,10 @@ function wordAt(traceId: string, from: number): number {
 
 /** How many are made at a time. */
 const COUNT = 170;
-/** Random bytes of one. Two characters each are `traceparent` behind an unused one, once its hyphens, version and flags are written. */
+/**
+ * Random bytes of one. Two characters each are `traceparent` behind an unused one, once its hyphens, version and flags
+ * are written.
+ */
 const BYTES = 28;
 const LENGTH = 2 * BYTES;
 const TRACE_AT = 2;
@@ -107,8 +110,8 @@ const FIXED = Object.entries({ 1: '0', 2: '0', 3: '-', 36: '-', 53: '-', 54: '0'
 );
 
 /**
- * New traces, most of which are not recorded. They are made, decided and written out many at a time: random numbers, a decision and
- * texts for each request cost 3 % of it.
+ * New traces, most of which are not recorded. They are made, decided and written out many at a time: random numbers, a
+ * decision and texts for each request cost 3 % of it.
  */
 class NewContexts {
   readonly #sampling: Pick<Sampling, 'includesNew'>;

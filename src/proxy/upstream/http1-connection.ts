@@ -387,7 +387,7 @@ export class Http1Exchange implements UpstreamExchange {
   hasContinued = false;
   hasHead = false;
   isOver = false;
-  /** Its places among the connections to this upstream, and to all. */
+  /** Places of the exchange among the connections to this upstream, and to all. */
   placeHere = -1;
   placeInAll = -1;
   readonly #owner: ExchangeOwner;

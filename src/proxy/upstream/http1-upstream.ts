@@ -146,14 +146,14 @@ export class Http1Upstream implements Upstream, ConnectionOwner, ExchangeOwner {
   }
 
   /**
-   * A request that cannot be sent again gets no connection that the upstream may close at this moment. The most recently
-   * used one is the youngest.
+   * A request that cannot be sent again gets no connection that the upstream may close at this moment. The most
+   * recently used one is the youngest.
    */
   #hasIdleFor({ method }: UpstreamRequest): boolean {
     if (!this.#hasIdle()) return false;
     if (this.#closesAfterMs === Number.POSITIVE_INFINITY || isIdempotent(method)) return true;
     const idleForMs = this.#idle.at(-1)?.idleForMs ?? 0;
-    // It keeps them longer after all: what closed the other one was no time limit, such as a restart.
+    // The upstream keeps connections longer after all: what closed the other one was no time limit, such as a restart.
     if (idleForMs > 2 * this.#closesAfterMs) this.#closesAfterMs = Number.POSITIVE_INFINITY;
     return idleForMs < this.#closesAfterMs * SAFE_PART;
   }

@@ -229,8 +229,8 @@ function endOf(carrier: Http2Carrier): void {
 const NO_SWITCHED_TRAILERS: HeaderList = [];
 
 /**
- * A stream whose request asks to switch protocols, and therefore has no body. It keeps the runtime's buffer for readers: the new
- * owner of a switched stream reads it as any other. A refusal is a response.
+ * A stream whose request asks to switch protocols, and therefore has no body. It keeps the runtime's buffer for
+ * readers: the new owner of a switched stream reads it as any other. A refusal is a response.
  */
 export class Http2SwitchCarrier implements Carrier, ListenerOwner {
   /** The new owner of the stream has it. */

@@ -46,7 +46,10 @@ export interface StreamLink extends CarrierLink {
     options: { readonly endStream: boolean; readonly waitForTrailers: boolean },
     visitor?: string,
   ): ClientHttp2Stream;
-  /** The connection has ended, and requests that nobody has answered go to another one. Absent: the owner of the link sees to it. */
+  /**
+   * The connection has ended, and requests that nobody has answered go to another one. Absent: the owner of the link
+   * sees to it.
+   */
   readonly isLost?: boolean;
   /** Another node, or a thread of this one, which tells by which node it passes a request on. */
   readonly relay?: 'node' | 'thread' | 'holder';
@@ -59,7 +62,7 @@ export interface Http2ExchangeOwner<Link extends StreamLink> {
   readonly ticker: DeadlineTicker;
   /** Added to every request. */
   readonly ownHeaders: HeaderList;
-  /** It was refused unprocessed, or lost. */
+  /** The request was refused unprocessed, or lost. */
   resend(request: UpstreamRequest, handler: UpstreamHandler, shortage: Shortage | null): UpstreamExchange;
   /** The response asks for NTLM or similar, which authenticates the connection for everybody on it. */
   onConnectionAuth(link: Link): void;
@@ -70,7 +73,7 @@ export interface Http2ExchangeParts {
   readonly request: UpstreamRequest;
   readonly handler: UpstreamHandler;
   readonly isRetry: boolean;
-  /** It was lost on another way. */
+  /** The request was lost on another way. */
   readonly isRepeat?: boolean;
   /** The other end asks for the body: until then another one can still receive the request. */
   readonly awaitsBodyWanted?: boolean;
@@ -83,8 +86,8 @@ const CONTINUE_TIMEOUT_MS = 1000;
 const END_TIMEOUT_MS = 1000;
 
 /**
- * One request with the messages of HTTP/2, as a stream or on a channel. It ends with the end of the response, a reset, or
- * `abort`; one that was refused unprocessed is sent once more. A stream that switched protocols (RFC 8441) is handed
+ * One request with the messages of HTTP/2, as a stream or on a channel. It ends with the end of the response, a reset,
+ * or `abort`; one that was refused unprocessed is sent once more. A stream that switched protocols (RFC 8441) is handed
  * over, and ends when it closes.
  */
 export class Http2Exchange<Link extends StreamLink> implements UpstreamExchange, BodySink, Ticked, Carried {

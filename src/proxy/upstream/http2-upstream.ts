@@ -33,8 +33,8 @@ const WINDOWS = {
 /** Room for every stream's whole window: slow readers must not block fast ones. */
 const SESSION_WINDOW_BYTES = (MAX_STREAMS + 28) * STREAM_WINDOW_BYTES;
 /**
- * With this much waiting for clients that do not read, further requests use another session: its windows are wider, and an upstream
- * that holds the rest of these responses may refuse further ones (Node does from 10 MB on).
+ * With this much waiting for clients that do not read, further requests use another session: its windows are wider, and
+ * an upstream that holds the rest of these responses may refuse further ones (Node does from 10 MB on).
  */
 const CLOGGED_BYTES = 2 * 1024 * 1024;
 /**
@@ -141,7 +141,10 @@ class Http2Link implements Ticked, ListenerOwner {
     this.countReset();
   }
 
-  /** The upstream refuses to serve more on this session, which holds responses for clients that do not read: others need another one. */
+  /**
+   * The upstream refuses to serve more on this session, which holds responses for clients that do not read: others need
+   * another one.
+   */
   onCalm(): boolean {
     if (this.#windows.heldBytes === 0) return false;
     this.#isRetired = true;
@@ -211,8 +214,8 @@ interface Http2UpstreamOptions {
 }
 
 /**
- * After a response that nghttp2 cannot read, which ends a session with all its streams. One page that an upstream answers
- * in this way must not disturb the others again and again.
+ * After a response that nghttp2 cannot read, which ends a session with all its streams. One page that an upstream
+ * answers in this way must not disturb the others again and again.
  */
 const APART_MS = 60_000;
 

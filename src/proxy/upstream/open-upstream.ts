@@ -61,7 +61,7 @@ export function openUpstream(options: OpenUpstreamOptions): Upstream {
 class PendingExchange implements UpstreamExchange {
   readonly request: UpstreamRequest;
   readonly handler: UpstreamHandler;
-  /** It was already refused unprocessed on one connection; a second refusal is final. */
+  /** The request was already refused unprocessed on one connection; a second refusal is final. */
   readonly isRetry: boolean;
   /** Called once when it has stopped waiting, for any reason. */
   onSettled: (() => void) | null = null;

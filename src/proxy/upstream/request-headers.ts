@@ -13,7 +13,7 @@ export class UnsafeRequestError extends Error {
   }
 }
 
-/** It has more headers than the connection to the upstream carries. */
+/** The request has more headers than the connection to the upstream carries. */
 export class RequestTooLargeError extends UnsafeRequestError {}
 
 /** Computed by the upstream client; values from outside could contradict it. */
@@ -47,7 +47,7 @@ const REQUEST_CONNECTION_AUTH = /^(?:ntlm|negotiate)(?: |$)/i;
 export function assertSafeRequest({ method, target, authority }: UpstreamRequest): void {
   if (!METHODS.has(method)) {
     if (!isToken(method)) throw new UnsafeRequestError('the method is not a token');
-    // Its response has neither body nor end, which this client does not support.
+    // The response to CONNECT has neither body nor end, which this client does not support.
     if (method === 'CONNECT') throw new UnsafeRequestError('CONNECT');
   }
   if (target === '' || BAD_TARGET.test(target)) throw new UnsafeRequestError('a forbidden character in the target');

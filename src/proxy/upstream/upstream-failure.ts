@@ -51,7 +51,9 @@ export function reasonOf(error: unknown): string {
   return TLS_CODE.test(code) ? 'tls' : 'failed';
 }
 
-/** A system whose program closes a connection with unread bytes resets it; one that has read everything just ends it. */
+/**
+ * A system whose program closes a connection with unread bytes resets it; one that has read everything just ends it.
+ */
 export function isReset(error: unknown): boolean {
   return /^(?:ECONNRESET|EPIPE)$/.test(codeOf(error));
 }

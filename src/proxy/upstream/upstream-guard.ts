@@ -2,7 +2,10 @@ import { networkInterfaces } from 'node:os';
 import { type Address, cidrMatcher, parseAddress } from '../../kit/net/cidr.ts';
 import { isLoopbackHost, isWildcardHost, type ListenAddress } from '../../kit/net/listen-address.ts';
 
-/** Link-local, where clouds keep their metadata services, and those of AWS, Alibaba, Azure, Google, Oracle and Scaleway elsewhere. */
+/**
+ * Link-local, where clouds keep their metadata services, and those of AWS, Alibaba, Azure, Google, Oracle and Scaleway
+ * elsewhere.
+ */
 const METADATA = ['169.254.0.0/16', '100.100.100.200/32', '168.63.129.16/32', '192.0.0.192/32'].map(cidrMatcher);
 const METADATA_V6 = [
   'fe80::/10',
@@ -15,8 +18,8 @@ const METADATA_V6 = [
 const UNSPECIFIED = ['0.0.0.0/8', '::/128'].map(cidrMatcher);
 
 /**
- * IPv6 ranges that lead to IPv4, with the places of its four bytes: NAT64 (RFC 6052 §2.2; a network may use any prefix length in
- * its own range of RFC 8215), 6to4, RFC 6145, and RFC 4291 §2.5.5.1.
+ * IPv6 ranges that lead to IPv4, with the places of its four bytes: NAT64 (RFC 6052 §2.2; a network may use any prefix
+ * length in its own range of RFC 8215), 6to4, RFC 6145, and RFC 4291 §2.5.5.1.
  */
 const EMBEDDINGS: readonly (readonly [range: string, places: readonly (readonly number[])[]])[] = [
   ['64:ff9b::/96', [[12, 13, 14, 15]]],
@@ -105,7 +108,7 @@ export class OwnAddresses {
     this.#tunnelPorts = ports;
   }
 
-  /** Those of another thread, instead of its own. */
+  /** Takes the addresses of another thread, instead of its own. */
   become({ api, control, edge, tunnels }: OwnAddressList): void {
     this.#api.splice(0, Number.POSITIVE_INFINITY, ...api);
     this.#control.splice(0, Number.POSITIVE_INFINITY, ...control);

@@ -168,7 +168,10 @@ export interface Carrier {
   resume(): void;
   /** What has arrived of the response and waits for the client. */
   readonly heldBytes: number;
-  /** Nobody needs the rest of the response; with `isReset` the other end is asked to stop. `Carried` is not called again. */
+  /**
+   * Nobody needs the rest of the response; with `isReset` the other end is asked to stop. `Carried` is not called
+   * again.
+   */
   release(isReset: boolean): void;
   /** The stream, which has switched protocols, for another owner. `Carried` is not called again, but `onClosed` is. */
   giveAway(onClosed: () => void): ClientHttp2Stream;
@@ -190,7 +193,7 @@ export interface Carried {
   onDrain(): void;
   /** The request cannot be completed. */
   onBodyProblem(message: string): void;
-  /** It ended before it was complete. `code` is that of HTTP/2. */
+  /** The exchange ended before it was complete. `code` is that of HTTP/2. */
   onClose(code: number, error: Error | null): void;
   contain(error: unknown): void;
 }
@@ -204,15 +207,15 @@ export interface RequestChannel {
 export interface ChannelRequest {
   readonly hasBody: boolean;
   readonly mayHaveTrailers: boolean;
-  /** It was lost on another way: the main thread does not repeat it. */
+  /** The request was lost on another way: the main thread does not repeat it. */
   readonly isRepeat?: boolean;
   /** The address that is counted for it. */
   readonly visitor?: string | undefined;
 }
 
 /**
- * Informational responses before a final one, on every way to an upstream. Go's client stops at 5; a legitimate upstream
- * sends a 100, some 103s and a few 102s. Heads are not flow-controlled: without a limit they fill the memory for a client
- * that does not read.
+ * Informational responses before a final one, on every way to an upstream. Go's client stops at 5; a legitimate
+ * upstream sends a 100, some 103s and a few 102s. Heads are not flow-controlled: without a limit they fill the memory
+ * for a client that does not read.
  */
 export const MAX_INFORMATIONAL = 20;

@@ -8,7 +8,10 @@ const ALGORITHMS = {
   rsa: { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' },
 } as const;
 
-/** The certificate request (PKCS #10) in DER. The name is in the subject alternative names only: a common name is limited to 64 characters. */
+/**
+ * The certificate request (PKCS #10) in DER. The name is in the subject alternative names only: a common name is
+ * limited to 64 characters.
+ */
 export async function certificateRequest(privateKeyPem: string, hostname: string): Promise<Buffer> {
   const key = createPrivateKey(privateKeyPem);
   const algorithm = ALGORITHMS[key.asymmetricKeyType === 'rsa' ? 'rsa' : 'ecdsa'];

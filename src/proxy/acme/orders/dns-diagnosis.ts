@@ -29,7 +29,10 @@ async function addressRecords(host: string): Promise<AddressRecords> {
   return found;
 }
 
-/** What this machine knows about a name: its records, otherwise its line in the hosts file. Rejects if DNS does not answer. */
+/**
+ * What this machine knows about a name: its records, otherwise its line in the hosts file. Rejects if DNS does not
+ * answer.
+ */
 export async function knownAddresses(host: string): Promise<AddressRecords> {
   try {
     return await addressRecords(host);

@@ -39,7 +39,7 @@ export class Exchange extends ObservedRequest implements OwnPathRequest, RouteTa
   readonly runtime: EdgeRuntime;
   readonly clientAddress: string;
   route: RouteSnapshot | null = null;
-  /** Its position in LiveExchanges; -1 when it is not listed. */
+  /** Position in LiveExchanges; -1 when it is not listed. */
   livePosition = -1;
   permit: Permit | null = null;
   isExemptFromLogin = false;
@@ -108,7 +108,7 @@ export class Exchange extends ObservedRequest implements OwnPathRequest, RouteTa
     }
   }
 
-  /** It waited while this thread stood still: what others changed meanwhile counts. */
+  /** The request waited while this thread stood still: what others changed meanwhile counts. */
   #judgeOnceKnown(late: Promise<boolean>): void {
     late
       .then((isKnown) => {
@@ -120,7 +120,8 @@ export class Exchange extends ObservedRequest implements OwnPathRequest, RouteTa
   }
 
   /**
-   * Browsers keep the cookies of `name.` and `name` apart, and providers and forms return to `name`: logins begin there.
+   * Browsers keep the cookies of `name.` and `name` apart, and providers and forms return to `name`: logins begin
+   * there.
    */
   #leavesRoot(edge: EdgeSnapshot): boolean {
     const isHtmlWanted = this.header('accept')?.includes('text/html') === true;

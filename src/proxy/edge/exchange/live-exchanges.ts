@@ -8,7 +8,7 @@ export interface LiveExchange {
   /** Maintained by the list; -1 when it is not listed. */
   livePosition: number;
   reevaluate(edge: EdgeSnapshot | null): void;
-  /** Its permit may have ended, and a stream may have lasted. */
+  /** The exchange's permit may have ended, and a stream may have lasted. */
   look(nowMs: number): void;
   /** The server stops: closes it if it is a WebSocket, and returns whether it is one. */
   goAway(): boolean;

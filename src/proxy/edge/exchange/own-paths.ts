@@ -156,7 +156,7 @@ class OwnPathEntry implements AdmissionWalk {
     this.refusal = { module: (steps[at] as AdmissionStep).module, refusal };
   }
 
-  /** It has not admitted the request. */
+  /** The module has not admitted the request. */
   answered(_answer: Answer, at: number, steps: readonly AdmissionStep[]): void {
     this.refused(UNAVAILABLE, at, steps);
   }
@@ -176,8 +176,8 @@ const CODE: EdgeErrorCode = 'ERR_POSTERN_UPSTREAM_BROKEN';
 const MESSAGE = 'This address does not serve WebSockets.';
 
 /**
- * A complete response of the edge to a WebSocket handshake over HTTP/2, where every 2xx would open the WebSocket (RFC 8441
- * §5). Returns whether it was refused instead.
+ * A complete response of the edge to a WebSocket handshake over HTTP/2, where every 2xx would open the WebSocket (RFC
+ * 8441 §5). Returns whether it was refused instead.
  */
 export function refusedAsOpen(exchange: Exchange, status: number): boolean {
   if (!exchange.client.writer.wouldOpen(status)) return false;

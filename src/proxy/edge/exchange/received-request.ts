@@ -301,7 +301,10 @@ export class ObservedRequest extends ReceivedRequest {
   }
 }
 
-/** What each module of the route decided about a finished request. Derived, so that requests without an event cost nothing. */
+/**
+ * What each module of the route decided about a finished request. Derived, so that requests without an event cost
+ * nothing.
+ */
 export function moduleDecisions({
   route,
   refusedBy,

@@ -46,7 +46,7 @@ suite('the certificate of a hypothetical client', () => {
     assert.match(verdict([anchor], [await certificate('leaf', 'root', leaf, other, false)]), /None of the/);
   });
 
-  // It took 2.4 s for 8 of them, and would take years for 16: all of their orders were tried.
+  // The check took 2.4 s for 8 of them, and would take years for 16: all of their orders were tried.
   test('is rejected at once when many certificates issue each other', async () => {
     const same = await Promise.all(Array.from({ length: 16 }, () => certificate('same', 'same', other, other)));
     assert.match(verdict([anchor], same), /None of the certificate authorities/);

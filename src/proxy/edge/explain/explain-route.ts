@@ -263,7 +263,10 @@ function upstreamChanges(
   return { headersAdded: added, headersRemoved, ...(target !== path.target && { target }) };
 }
 
-/** An assertion appears as its claims, and credentials of a module not at all: nothing leaves that an upstream could accept. */
+/**
+ * An assertion appears as its claims, and credentials of a module not at all: nothing leaves that an upstream could
+ * accept.
+ */
 function shownHeaders(name: string, value: string): string {
   if (CREDENTIALS.has(name)) return '(hidden)';
   // Other headers may look like one: a host name has dots, too.

@@ -54,7 +54,7 @@ export interface ExplainedTarget {
 
 export interface Candidate {
   readonly routeId: string;
-  /** Its path, which people know it by. */
+  /** The route's path, which people know it by. */
   readonly match: string;
   readonly whyNot: string;
 }

@@ -64,7 +64,9 @@ export class TunnelTargets {
   readonly #targets = new WeakMap<OnlineTunnel, TunnelTarget>();
   /** Whether this process may serve names of agents now. Tunnels with labels need no name. */
   readonly mayServe: () => boolean;
-  /** By the labels' object, which represents the version: members change only when it does, or a tunnel comes or goes. */
+  /**
+   * By the labels' object, which represents the version: members change only when it does, or a tunnel comes or goes.
+   */
   readonly #groups = new WeakMap<Labels, Group>();
 
   constructor(options: TunnelTargetsOptions) {

@@ -81,7 +81,10 @@ export class ChangedRequest {
     return this.#headers;
   }
 
-  /** Throws when the module changes something that modules may not change. Returns why the request is rejected, if it is. */
+  /**
+   * Throws when the module changes something that modules may not change. Returns why the request is rejected, if it
+   * is.
+   */
   apply(module: RequestChanger, change: HeaderChange): Refusal | null {
     const checked = checkedChange(module, change);
     this.#headers = withHeaderChange(this.#headers, checked);
@@ -99,7 +102,10 @@ export class ChangedRequest {
     return rewriteProblem(change.target, this.#place);
   }
 
-  /** The client's side as it is forwarded. Some upstreams merge trailers into the headers: what is removed is removed there, too. */
+  /**
+   * The client's side as it is forwarded. Some upstreams merge trailers into the headers: what is removed is removed
+   * there, too.
+   */
   forwarded(client: ClientSide): ClientSide {
     const removed = this.#removed;
     // Without a body there are no trailers.

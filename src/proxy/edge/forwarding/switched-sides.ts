@@ -147,8 +147,8 @@ export class SwitchedSides {
   }
 
   /**
-   * A client that vanished has ended its direction. A service that ignores that, as some do, would keep both connections
-   * permanently. While data flows, the other end is still there.
+   * A client that vanished has ended its direction. A service that ignores that, as some do, would keep both
+   * connections permanently. While data flows, the other end is still there.
    */
   #closeWhenIdle(counts: SwitchedCounts, owner: ListenerOwner): void {
     if (this.#timer !== null) return;

@@ -147,7 +147,9 @@ function keysOf(backend: BackendSnapshot): readonly string[] {
   return addressesOf(backend).map(({ address, isTls }) => upstreamKey(address, isTls));
 }
 
-/** A stored configuration that its kind cannot read names no upstream: its requests fail, the swap of edges must not. */
+/**
+ * A stored configuration that its kind cannot read names no upstream: its requests fail, the swap of edges must not.
+ */
 function addressesOf({ kind, config }: BackendSnapshot): readonly UpstreamAddress[] {
   try {
     return backendOfRecordKind(kind)?.upstreamAddresses?.(config as never) ?? [];

@@ -53,8 +53,8 @@ interface EmptyEndOptions {
 }
 
 /**
- * Waits until a request that announces an empty body has really ended. Its head alone would be a complete request for an
- * upstream, but data or a reset may follow: the runtime then ends the stream, and nothing is called.
+ * Waits until a request that announces an empty body has really ended. Its head alone would be a complete request for
+ * an upstream, but data or a reset may follow: the runtime then ends the stream, and nothing is called.
  */
 function awaitEmptyEnd(stream: ServerHttp2Stream, { owner, timeoutMs, onEnd, onLate }: EmptyEndOptions): void {
   let isLate = false;
@@ -193,9 +193,9 @@ export class HttpServers {
   }
 
   /**
-   * Sends GOAWAY on HTTP/2 and `Connection: close` on HTTP/1.1; requests in progress finish. With `lingers`, a connection
-   * gets this with its next response, so that no request is on its way to a closed connection. Call it again without, to
-   * close those that sent none.
+   * Sends GOAWAY on HTTP/2 and `Connection: close` on HTTP/1.1; requests in progress finish. With `lingers`, a
+   * connection gets this with its next response, so that no request is on its way to a closed connection. Call it again
+   * without, to close those that sent none.
    */
   startDraining(lingers = false): void {
     this.#drain.isDraining = true;

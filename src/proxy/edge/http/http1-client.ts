@@ -81,7 +81,7 @@ export class Http1Client implements ResponseOwner, BodyOwner, UnsentResponse, He
   #isOver = false;
   #isReading = false;
   #isBodyFull = false;
-  /** Its visitor's address has sent too many small chunks. */
+  /** The visitor's address has sent too many small chunks. */
   #isHeldBack = false;
   #isPaused = false;
   #served = 0;

@@ -34,7 +34,7 @@ export class Http1RequestStart extends FieldLines {
   headers: string[] = [];
   /** The client may send another request on this connection. */
   isKeptAlive = false;
-  /** It has Upgrade, and Connection announces that. */
+  /** The request has Upgrade, and Connection announces that. */
   asksToSwitch = false;
   /** The protocols in Upgrade, in lower case. */
   upgrade = '';

@@ -27,7 +27,9 @@ class UnsendableFieldError extends Error {
   }
 }
 
-/** Status line and fields, without the empty line. Throws when a field could end its line early or change the framing. */
+/**
+ * Status line and fields, without the empty line. Throws when a field could end its line early or change the framing.
+ */
 export function responseLines(status: number, headers: HeaderList): string {
   let text = statusLine(status);
   for (let at = 0; at < headers.length; at += 2) {
@@ -87,8 +89,8 @@ export interface ResponseOwner extends ListenerOwner {
 const noop = (): void => {};
 
 /**
- * Writes a response over HTTP/1.1. States: *waiting* → `head` → *held* (nothing has left the process) → *sent* (with the
- * first part of the body, or after the turn of the event loop) → `end` → *ended*.
+ * Writes a response over HTTP/1.1. States: *waiting* → `head` → *held* (nothing has left the process) → *sent* (with
+ * the first part of the body, or after the turn of the event loop) → `end` → *ended*.
  */
 export class Http1ResponseWriter implements ResponseWriter {
   onDrain: () => void = noop;

@@ -12,8 +12,8 @@ const LINGER_MS = 1000;
 const CLOSE = 'connection: close\r\n';
 
 /**
- * Writes the response to an HTTP/1.1 request whose connection was given away: one that asked to switch protocols, or that
- * could not be parsed. Unless the protocol is switched, the connection ends with the response.
+ * Writes the response to an HTTP/1.1 request whose connection was given away: one that asked to switch protocols, or
+ * that could not be parsed. Unless the protocol is switched, the connection ends with the response.
  */
 export class Http1SwitchWriter implements ResponseWriter {
   onDrain: () => void = noop;

@@ -38,8 +38,8 @@ const LONG_UPLOAD_BYTES = 65_535;
 const PIECE_BYTES = 448;
 
 /**
- * Writes a response over HTTP/2. Nobody reads the stream of a request without a body, and nobody else listens to it: this takes its
- * events. Listeners took 5 % of a request.
+ * Writes a response over HTTP/2. Nobody reads the stream of a request without a body, and nobody else listens to it:
+ * this takes its events. Listeners took 5 % of a request.
  */
 export class Http2ResponseWriter
   implements ResponseWriter, RequestReader, PieceCounter, UnreadUpload, UnsentResponse, HeldResponse, StreamTaker
@@ -50,7 +50,7 @@ export class Http2ResponseWriter
   ownHeader: HeaderList = NO_HEADERS;
   clientAddress: string;
   sender: HeldPart | null = null;
-  /** Its position in the connection's list. */
+  /** Position in the connection's list. */
   position = -1;
   readonly #stream: ServerHttp2Stream;
   readonly #client: Http2Client;

@@ -34,7 +34,9 @@ export function http1Head(
   };
 }
 
-/** From the list alone: the runtime's object of the same headers is a dictionary, whose lookups took 2 % of a request. */
+/**
+ * From the list alone: the runtime's object of the same headers is a dictionary, whose lookups took 2 % of a request.
+ */
 export function http2Head(raw: readonly string[], isFromProxy: boolean): RawHead {
   let method = '';
   let target = '';
@@ -65,8 +67,8 @@ export function http2Head(raw: readonly string[], isFromProxy: boolean): RawHead
 }
 
 /**
- * The headers after the pseudo headers. Clients of HTTP/2 send each cookie in a field of its own (RFC 9113 §8.2.3); as one
- * header they pass every upstream, tunnel and node that accepts the same request over HTTP/1.1.
+ * The headers after the pseudo headers. Clients of HTTP/2 send each cookie in a field of its own (RFC 9113 §8.2.3); as
+ * one header they pass every upstream, tunnel and node that accepts the same request over HTTP/1.1.
  */
 function withOneCookie(raw: readonly string[], from: number): readonly string[] {
   const headers = raw.slice(from);
@@ -98,7 +100,10 @@ interface HeadLimits {
 }
 
 const COOKIE_SEPARATOR = '; ';
-/** Fields of a request over HTTP/2 with all crumbs of its cookies, which cost time one by one. Browsers keep 180 cookies for a site. */
+/**
+ * Fields of a request over HTTP/2 with all crumbs of its cookies, which cost time one by one. Browsers keep 180 cookies
+ * for a site.
+ */
 export const MAX_FIELDS = 1_000;
 
 /**

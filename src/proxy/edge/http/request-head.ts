@@ -155,7 +155,7 @@ export interface RawHead {
   readonly isFromProxy: boolean;
 }
 
-/** Those of the runtime's own parser: both protocols accept the same ones (docs/reference/headers.md). */
+/** The methods of the runtime's own parser: both protocols accept the same ones (docs/reference/headers.md). */
 const KNOWN_METHODS: ReadonlySet<string> = new Set(METHODS);
 /** Other programs read a port with leading zeros, or 0, as another port or as none. */
 const AUTHORITY = /^([A-Za-z0-9._-]{1,253})(?::([1-9]\d{0,4}))?$/;
@@ -179,7 +179,7 @@ export function readHead(raw: RawHead, { dropped, hostPorts }: HeadRules): HeadR
   const problem = facts.read(raw, dropped);
   if (problem !== null) return { ok: false, code: 'ERR_POSTERN_BAD_HTTP', message: problem };
   const switchTo = raw.protocol ?? (raw.hasUpgrade ? facts.upgrade : null);
-  // It is forwarded without one, and must not arrive as complete.
+  // A handshake is forwarded without a body, and must not arrive as complete.
   if (switchTo !== null && (facts.isChunked || (facts.contentLength ?? 0) > 0))
     return { ok: false, code: 'ERR_POSTERN_BAD_HTTP', message: 'a WebSocket handshake has no body' };
   if (switchTo !== null && !facts.hasPlainKey)
@@ -271,8 +271,8 @@ class HeaderFacts {
   }
 
   /**
-   * Whether a service reads the same key as the edge (RFC 6455 §11.3.1): it may join two, or hash other bytes. The edge would
-   * take its response for a failure.
+   * Whether a service reads the same key as the edge (RFC 6455 §11.3.1): it may join two, or hash other bytes. The edge
+   * would take its response for a failure.
    */
   get hasPlainKey(): boolean {
     const [key = '', ...others] = valuesOf(this.#kept, 'sec-websocket-key');

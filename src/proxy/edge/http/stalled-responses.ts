@@ -6,7 +6,10 @@ import { ownerOf } from '../../../kit/net/shared-places.ts';
  * part has left, up to 64 KiB.
  */
 export const LEAST_READ_BYTES = 16 * 1024;
-/** For each address. Each response can fill the system's buffers of the connection to its upstream: 2.1 MB were measured. */
+/**
+ * For each address. Each response can fill the system's buffers of the connection to its upstream: 2.1 MB were
+ * measured.
+ */
 const MOST_STALLED = 128;
 const STALLED_MS = 5000;
 /** While the machine's TCP memory is short, for the address that has most. */
@@ -38,8 +41,9 @@ interface StalledResponsesOptions {
 
 /**
  * Bounds what clients that do not read hold in the system: an upstream fills the buffers of its connection and is held
- * back, and 1,000 of these reached the limit of all TCP buffers of a machine, so that tunnels stood still for 27 s. Each
- * address keeps 128 such responses, and fewer while the memory is short: those that have stood still longest are ended.
+ * back, and 1,000 of these reached the limit of all TCP buffers of a machine, so that tunnels stood still for 27 s.
+ * Each address keeps 128 such responses, and fewer while the memory is short: those that have stood still longest are
+ * ended.
  */
 export class StalledResponses {
   readonly #options: StalledResponsesOptions;

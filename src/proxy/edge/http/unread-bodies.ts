@@ -30,7 +30,7 @@ export type UploadOwner = string | UploadingConnection;
 
 /** A connection with uploads. */
 export interface UploadingConnection {
-  /** Its uploads are not read as fast as they arrive; the sum of what waits. */
+  /** The connection's uploads are not read as fast as they arrive; the sum of what waits. */
   onUnread(bytes: number): void;
 }
 
@@ -47,9 +47,9 @@ export interface UnreadUpload {
 /**
  * Bounds the memory of uploads over HTTP/2 whose upstream reads them slower than they arrive. Wide windows let a fast
  * line send many megabytes ahead. Windows follow the number of streams and connections and what their readers do, but
- * only a client that confirms our settings obeys them. So the data itself is counted as well: above a limit, the uploads
- * with most of it are ended, first those of the connection that has too much, then those of the address that has most.
- * One that is read as fast as it arrives costs nothing.
+ * only a client that confirms our settings obeys them. So the data itself is counted as well: above a limit, the
+ * uploads with most of it are ended, first those of the connection that has too much, then those of the address that
+ * has most. One that is read as fast as it arrives costs nothing.
  */
 export class UnreadUploads {
   readonly #uploads = new Set<UnreadUpload>();
@@ -161,7 +161,7 @@ interface Part<Body> {
   readonly bytes: number;
 }
 
-/** Those to end, so that no address has too much, and all together neither: first those of the address with most. */
+/** Bodies to end, so that no address has too much, and all together neither: first those of the address with most. */
 function aboveShares<Body extends { readonly clientAddress: string }>(
   parts: readonly Part<Body>[],
   mostPerAddress: number,
@@ -188,7 +188,7 @@ function aboveShares<Body extends { readonly clientAddress: string }>(
   return ended;
 }
 
-/** Those to end, so that the others have at most this much: the largest first. */
+/** Bodies to end, so that the others have at most this much: the largest first. */
 function largestAbove<Body>(most: number, parts: readonly Part<Body>[]): readonly Body[] {
   let sum = parts.reduce((all, { bytes }) => all + bytes, 0);
   if (sum <= most) return [];

@@ -50,7 +50,9 @@ interface VisitorServersParts {
 
 type SecureConnection = Omit<EdgeConnection, 'edge' | 'tlsGeneration' | 'clientCertificate'>;
 
-/** Receives the requests of visitors on the HTTPS and the plain HTTP listener, and rejects those that no edge serves. */
+/**
+ * Receives the requests of visitors on the HTTPS and the plain HTTP listener, and rejects those that no edge serves.
+ */
 export class VisitorServers {
   readonly #parts: VisitorServersParts;
   readonly #https: HttpServers;

@@ -72,7 +72,10 @@ function countedRequest({ route, status, bytesIn, bytesOut }: Exchange, duration
   return { edgeId: route?.edgeId ?? null, routeId: route?.id ?? null, status, durationMs, bytesIn, bytesOut };
 }
 
-/** Not of paths that modules serve: guest links, codes and states of logins are secrets, also on a host without the module. */
+/**
+ * Not of paths that modules serve: guest links, codes and states of logins are secrets, also on a host without the
+ * module.
+ */
 function keptQuery({ target, path, key }: CanonicalPath): string | null {
   if (target.length === path.length || isOwnPathText(key)) return null;
   return keptText(target.slice(path.length + 1), 0, MAX_PATH);
@@ -229,7 +232,7 @@ export class RequestReports {
 
   upstreamFailed(exchange: Exchange, failure: UpstreamFailure): void {
     this.#parts.metrics.upstreamFailed(failure.phase, failure.reason);
-    // It is not the upstream's failure, and has a line of its own.
+    // Such a failure is not the upstream's failure, and has a line of its own.
     if (failure.reason === TOO_MANY_FILES) return;
     const { mayHaveBeenSent, ...known } = failure;
     const line = { request_id: exchange.id, upstream: exchange.targetName, ...known };
@@ -277,7 +280,10 @@ const MAX_PER_SECOND = 5;
 const NO_RESPONSE = { status: 0, errorCode: null, bytesOut: 0 } as const;
 const NOTHING_DECIDED: readonly never[] = [];
 
-/** Shows administrators the names that strangers ask for and no site has: a mistyped host, or DNS records without a site. */
+/**
+ * Shows administrators the names that strangers ask for and no site has: a mistyped host, or DNS records without a
+ * site.
+ */
 export class UnknownNames {
   readonly #options: UnknownNamesOptions;
   readonly #shown = new PerSecond(MAX_PER_SECOND);

@@ -10,8 +10,8 @@ const FIRST_SERVER_ERROR = 500;
 const METHODS: ReadonlySet<string> = new Set('GET HEAD POST PUT DELETE CONNECT OPTIONS TRACE PATCH QUERY'.split(' '));
 
 /**
- * The spans of a finished request, with what the access log may have: no query, no header, no cookie. Also no user: collectors are
- * often run by others.
+ * The spans of a finished request, with what the access log may have: no query, no header, no cookie. Also no user:
+ * collectors are often run by others.
  */
 export function requestSpans(exchange: Exchange, trace: RecordedTrace, durationMs: number): readonly FinishedSpan[] {
   const { startedAt, nowMs, waits, waitStarts, status } = exchange;

@@ -183,7 +183,8 @@ class MintedLeaves {
       certificatePem: leaf.certificatePem,
       privateKeyPem: leaf.privateKeyPem,
       notAfterMs: leaf.notAfterMs,
-      // A client that trusts the CA trusts any of its leaves: a restart and other nodes have their own for the same name.
+      // A client that trusts the CA trusts any of its leaves: a restart and other nodes have their own for the same
+      // name.
       ticketScope: `internal ${name} ${leaf.caPem}`,
       ...(isInvented && { isOfInventedName: true }),
     };
@@ -232,7 +233,7 @@ export interface ServedCertificate {
   readonly notAfterMs: number;
   /** Sessions resume with any certificate of the same scope, on any node. Absent: with this certificate only. */
   readonly ticketScope?: string;
-  /** It was issued for a name that no edge lists: anybody can cause many of them. */
+  /** The certificate was issued for a name that no edge lists: anybody can cause many of them. */
   readonly isOfInventedName?: boolean;
 }
 

@@ -29,7 +29,8 @@ interface TicketScope {
 
 /**
  * Keys of session tickets that every node derives alike: a ticket resumes on any node, for the same certificate (or
- * leaves of the internal CA for the same name), policy and day only. The runtime knows one key at a time, so tickets of the day before lead to a full handshake.
+ * leaves of the internal CA for the same name), policy and day only. The runtime knows one key at a time, so tickets of
+ * the day before lead to a full handshake.
  */
 function sharedTicketKeys(
   secret: SharedSecret,
@@ -80,8 +81,8 @@ interface Entry {
 
 /**
  * TLS servers that never listen, one per certificate and policy, created at the first handshake: about 40 KB each. They
- * are replaced after midnight (UTC) with their ticket keys: an attacker who steals these can read a day of resumed TLS 1.2
- * sessions, not a month.
+ * are replaced after midnight (UTC) with their ticket keys: an attacker who steals these can read a day of resumed TLS
+ * 1.2 sessions, not a month.
  *
  * One server for all hosts would select contexts by SNI callback, which is too late for three things. A ticket is
  * opened with the server's key before the callback runs (or instead of it), so a session of an open host would resume
@@ -125,7 +126,7 @@ export class HostServers {
     return server;
   }
 
-  /** Its existing connections continue. */
+  /** The certificate's existing connections continue. */
   forget(certificate: ServedCertificate, policy: TlsPolicy): void {
     this.#entriesFor(certificate).delete(this.#keyOf(certificate, policy));
   }

@@ -174,7 +174,9 @@ export class TlsFront {
     server.emit('connection', handshake.socket);
   }
 
-  /** An ACME server asks for a proof. Its connection never reaches HTTP, whatever the host's edge or tunnel requires. */
+  /**
+   * An ACME server asks for a proof. Its connection never reaches HTTP, whatever the host's edge or tunnel requires.
+   */
   #prove(handshake: Handshake, challenge: AcmeChallenge): void {
     this.#challengeServers
       .serverFor(challenge)
@@ -185,7 +187,7 @@ export class TlsFront {
   }
 
   #onProved(socket: TLSSocket): void {
-    // Its client may still reset the connection.
+    // The socket's client may still reset the connection.
     ignoreErrors(socket);
     const handshake = this.#handshakes.of(socket);
     if (handshake === undefined) {

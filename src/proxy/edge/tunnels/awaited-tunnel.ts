@@ -59,7 +59,10 @@ export function awaitedTunnel(id: string, tunnels: OnlineTunnels): OnlineTunnel 
   return tunnels.isUnsettled === true ? new AwaitedTunnel(id, tunnels) : null;
 }
 
-/** Longer than a node needs to renew a lease that ended while it stood still, or to take over the sessions of a lost one. */
+/**
+ * Longer than a node needs to renew a lease that ended while it stood still, or to take over the sessions of a lost
+ * one.
+ */
 const RETRY_FOR_MS = 2_000;
 const LOOK_EVERY_MS = 25;
 
@@ -81,7 +84,9 @@ export class RetryWhileSuspended {
   #timer: NodeJS.Timeout | null = null;
   #attemptedAtMs: number | null = null;
 
-  /** Ends with an attempt that succeeds, or gives up. After an attempt it can be called again, for the rest of the time. */
+  /**
+   * Ends with an attempt that succeeds, or gives up. After an attempt it can be called again, for the rest of the time.
+   */
   await(owner: ListenerOwner, awaited: Awaited): void {
     // An agent that lets each attempt wait must not prolong the whole.
     if (this.#attemptedAtMs !== null) this.#looksLeft -= (performance.now() - this.#attemptedAtMs) / LOOK_EVERY_MS;

@@ -3,7 +3,10 @@ import type { AgentLink, OnlineTunnel } from './online-tunnels.ts';
 
 /** Ways to the agent that one request tries: its connections here, and nodes that announced the tunnel. */
 const MAX_TRIES = 4;
-/** After this many lost connections to the agent the request itself may be the cause. Links between nodes may fail at the same time. */
+/**
+ * After this many lost connections to the agent the request itself may be the cause. Links between nodes may fail at
+ * the same time.
+ */
 const MAX_REPEATS = 1;
 const MAX_REPEATS_BY_PEERS = 2;
 
@@ -58,8 +61,8 @@ export class LinkAttempts {
 }
 
 /**
- * An agent that refused one stream may take the next. A node that lost one connection to the agent may have another. The
- * main thread has tried all ways itself.
+ * An agent that refused one stream may take the next. A node that lost one connection to the agent may have another.
+ * The main thread has tried all ways itself.
  */
 function isWorthAnotherTry({ relay }: AgentLink, wasRefused: boolean): boolean {
   return relay === 'node' ? !wasRefused : relay !== 'thread' && wasRefused;

@@ -21,7 +21,7 @@ export interface OnlineTunnel {
   readonly forwardsTo: string;
   /** Requests and connections in progress, maintained by the sender. */
   inFlight: number;
-  /** Those of all threads. Absent: there is one. */
+  /** Requests and connections of all threads. Absent: there is one. */
   readonly inFlightInAll?: number;
   readonly use: TunnelUse;
   /**
@@ -31,7 +31,7 @@ export interface OnlineTunnel {
   link(tried?: readonly AgentLink[], visitor?: string): AgentLink | null;
   /** Why `link` has no way although the agent is connected. */
   shortage?(visitor: string | undefined): Shortage | null;
-  /** Its agent is connected, here or to another node, and only the right to serve its name is missing at the moment. */
+  /** The agent is connected, here or to another node, and only the right to serve its name is missing at the moment. */
   readonly isSuspended?: boolean;
   /** False: other nodes refuse its streams, and another visitor finds out whether they still do. */
   mayTry?(): boolean;
@@ -53,7 +53,9 @@ export interface AgentLink {
   readonly hasRoom: boolean;
   /** Why it accepts no further stream of this visitor while it is open. Absent: only `hasRoom` counts. */
   shortage?(visitor: string | undefined): Shortage | null;
-  /** Who passes streams on to the agent, and may refuse them; undefined for a connection of the agent to this thread. */
+  /**
+   * Who passes streams on to the agent, and may refuse them; undefined for a connection of the agent to this thread.
+   */
   readonly relay?: Relay;
   /** Name of the node that passes a stream on to its agent; undefined for a connection of the agent to this node. */
   readonly nodeName?: string;

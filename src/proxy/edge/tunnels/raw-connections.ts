@@ -28,7 +28,7 @@ interface RawConnectionOptions {
   readonly socket: Socket;
   /** `ip:port`. */
   readonly clientAddress: string;
-  /** Its address, which has a share of the agent's streams. */
+  /** The visitor's address, which has a share of the agent's streams. */
   readonly visitor?: string;
   readonly tunnel: OnlineTunnel | undefined;
   /** Whether this process may serve the tunnel now. Absent: always. */
@@ -89,7 +89,7 @@ export class RawConnection implements ListenerOwner, HeldResponse {
     this.#end('client_gone');
   }
 
-  /** Its agent accepted it. */
+  /** The agent accepted the connection. */
   get wasCarried(): boolean {
     return this.#isCarrying;
   }

@@ -85,7 +85,7 @@ export function agentFailure(reason: string, address: string | undefined): Upstr
   };
 }
 
-/** It becomes a metrics label: an agent must not be able to create a series per invented value. */
+/** The reason becomes a metrics label: an agent must not be able to create a series per invented value. */
 export function knownReason(reason: string): string {
   return Object.hasOwn(WORDS, reason) ? reason : 'failed';
 }

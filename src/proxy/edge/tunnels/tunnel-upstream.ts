@@ -40,9 +40,9 @@ import { agentFailure } from './tunnel-failures.ts';
 const SUCCESS = /^2[0-9]{2}$/;
 
 /**
- * The response of a service that did not agree to switch protocols, as the service sent it. Between agent and edge a 2xx
- * would mean that it did (RFC 8441 §5), so the agent sends the status of such a response in a header. Null: no service
- * can have sent this.
+ * The response of a service that did not agree to switch protocols, as the service sent it. Between agent and edge a
+ * 2xx would mean that it did (RFC 8441 §5), so the agent sends the status of such a response in a header. Null: no
+ * service can have sent this.
  */
 function declinedHead(head: ResponseHead): ResponseHead | null {
   const value = firstValue(head.headers, TUNNEL_STATUS_HEADER);
@@ -61,8 +61,9 @@ const TEXT_OF_SHORTAGE = {
 
 /**
  * A request through a tunnel. It handles what only tunnels have: an agent that reports that it could not reach its
- * service, and further ways to the same agent when one breaks or no longer leads to it. States: *waiting* for a node with
- * the right to serve, *sent* (`#inner`), perhaps *waiting* or *sent* again, *refused* (an immediate is set), *over*.
+ * service, and further ways to the same agent when one breaks or no longer leads to it. States: *waiting* for a node
+ * with the right to serve, *sent* (`#inner`), perhaps *waiting* or *sent* again, *refused* (an immediate is set),
+ * *over*.
  */
 class TunnelExchange implements UpstreamExchange, UpstreamHandler {
   readonly #upstream: TunnelUpstream;
@@ -135,7 +136,7 @@ class TunnelExchange implements UpstreamExchange, UpstreamHandler {
       else this.#failHead('an invalid response to a WebSocket handshake');
       return;
     }
-    // Its short text is not for the visitor: the edge has its own page.
+    // The agent's short text is not for the visitor: the edge has its own page.
     this.#inner?.abort();
     this.#upstream.rest();
     this.#handler.onFailure(agentFailure(reason, firstValue(head.headers, TUNNEL_ADDRESS_HEADER)));
@@ -324,8 +325,8 @@ export class TunnelUpstream implements Upstream, Http2ExchangeOwner<AgentLink> {
   }
 
   /**
-   * Its agent has just reported that it cannot reach its service. Otherwise a member that fails fast would always be
-   * the least busy.
+   * The tunnel's agent has just reported that it cannot reach its service. Otherwise a member that fails fast would
+   * always be the least busy.
    */
   get isResting(): boolean {
     return this.ticker.nowMs < this.#restsUntilMs;

@@ -22,8 +22,8 @@ const NETWORKS: readonly CountryNetwork[] = [
 ];
 
 /**
- * A database that the Python package mmdb_writer 0.2.7 made: 192.0.2.0/24 is in DE (registered in US), 2001:db8::/32 in NL,
- * and 198.51.100.0/25 has only a continent.
+ * A database that the Python package mmdb_writer 0.2.7 made: 192.0.2.0/24 is in DE (registered in US), 2001:db8::/32 in
+ * NL, and 198.51.100.0/25 has only a continent.
  */
 const FOREIGN_DATABASE = gunzipSync(
   Buffer.from(

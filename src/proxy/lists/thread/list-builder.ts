@@ -23,8 +23,8 @@ function answer({ format, chunks }: BuildJob): BuildAnswer {
 }
 
 /**
- * Networks for each node of the tree. A tree has one more network than nodes, and the addresses of IPv4 appear in it a few
- * times, as 6to4 and the like. In a damaged file nodes can contain each other, and the networks never end.
+ * Networks for each node of the tree. A tree has one more network than nodes, and the addresses of IPv4 appear in it a
+ * few times, as 6to4 and the like. In a damaged file nodes can contain each other, and the networks never end.
  */
 const NETWORKS_PER_NODE = 8;
 const FREE_NETWORKS = 1_000;

@@ -51,8 +51,8 @@ const MAX_LISTED = 1_000;
 const KEPT_MS = 1_500;
 
 /**
- * Latency of agents and traffic of tunnels, over all nodes: each knows its own visitors and connections. All readers and
- * nodes share what was found; nothing is looked for while nobody reads.
+ * Latency of agents and traffic of tunnels, over all nodes: each knows its own visitors and connections. All readers
+ * and nodes share what was found; nothing is looked for while nobody reads.
  */
 export class InstallationTunnels {
   readonly #own: SharedResult<NodeTunnels>;

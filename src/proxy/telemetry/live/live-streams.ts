@@ -19,9 +19,9 @@ type LiveFilter = Pick<RequestFilter, 'host' | 'status' | 'user' | 'edge' | 'wor
 type WantedStream = Pick<LiveStream, 'owner' | 'topics' | 'filter' | 'isAllowed'>;
 
 /**
- * One reader of GET /live. While it reads too slowly, lines are not written but counted: nothing is buffered beyond what
- * the socket holds. When it reads again, one line says how many requests it missed, and the state lines that follow are
- * current.
+ * One reader of GET /live. While it reads too slowly, lines are not written but counted: nothing is buffered beyond
+ * what the socket holds. When it reads again, one line says how many requests it missed, and the state lines that
+ * follow are current.
  */
 class LiveStream {
   /** Id of the API key, or of the session of a person. */
@@ -115,7 +115,10 @@ class LiveStream {
     this.#onEnd();
   }
 
-  /** The reader may see nothing more. Its response is complete, so that a browser reports no error, unless it does not read. */
+  /**
+   * The reader may see nothing more. Its response is complete, so that a browser reports no error, unless it does not
+   * read.
+   */
   revoke(): void {
     if (this.#isBlocked) {
       this.cut();
@@ -171,8 +174,8 @@ export interface LiveSources {
 }
 
 /**
- * A finished request: whether a filter matches it, and its document, which is made only if somebody wants it. It is valid during the
- * call: another request may follow in the same object.
+ * A finished request: whether a filter matches it, and its document, which is made only if somebody wants it. It is
+ * valid during the call: another request may follow in the same object.
  */
 interface LiveRequest {
   matches(filter: LiveFilter): boolean;

@@ -22,7 +22,9 @@ interface CountedRequest {
   readonly targetName: string | null;
 }
 
-/** Counts forwarded requests by the backend of their route, until they are taken. There are as many as backends in use. */
+/**
+ * Counts forwarded requests by the backend of their route, until they are taken. There are as many as backends in use.
+ */
 export class BackendTraffic {
   #counts = new Map<string, { failed: number; succeeded: number }>();
 

@@ -20,8 +20,8 @@ interface LabeledSeries<Label extends string> extends CounterSeries {
 }
 
 /**
- * A counter for every request. prom-client finds the series of each increment by a text of all its labels: three of them took 2 µs
- * per request. Here its users keep their series.
+ * A counter for every request. prom-client finds the series of each increment by a text of all its labels: three of
+ * them took 2 µs per request. Here its users keep their series.
  */
 export class DirectCounter<Label extends string> extends Counter<Label> {
   readonly #labelNames: readonly Label[];
@@ -158,7 +158,7 @@ type MetricsLevel = 'route' | 'edge' | 'process';
 class SeriesLabels {
   readonly edge: string;
   readonly route: string;
-  /** Its edge or route was deleted with its series: a request that ends late must not recreate them. */
+  /** The edge or route was deleted with its series: a request that ends late must not recreate them. */
   isGone = false;
   /** By metric name, so that each has one entry. */
   readonly removals = new Map<string, () => void>();
@@ -251,7 +251,10 @@ export interface LiveCounts {
   connections(): number;
 }
 
-/** Traffic by edge and route. The series are kept per version of a route: looking one up by labels costs more than counting. */
+/**
+ * Traffic by edge and route. The series are kept per version of a route: looking one up by labels costs more than
+ * counting.
+ */
 export class EdgeMetrics {
   readonly #requests: DirectCounter<'edge' | 'route' | 'status'>;
   readonly #seconds: DirectHistogram<'edge' | 'route'>;

@@ -56,7 +56,7 @@ export class InstallationRequests {
     this.#earlier = newestFirst(requests.filter(isRequest));
   }
 
-  /** Those of this node, newest first, page by page: its threads answer with few at a time. */
+  /** Requests of this node, newest first, page by page: its threads answer with few at a time. */
   async ownList(filter: RequestFilter, limit: number): Promise<readonly RequestDocument[]> {
     const found: RequestDocument[] = [];
     for (let before = filter; found.length < limit; ) {

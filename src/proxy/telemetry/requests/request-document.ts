@@ -18,8 +18,8 @@ export interface RequestDocument extends JsonObject {
 }
 
 /**
- * A request as nodes report it to each other, and as the API shows it with references instead of ids. Fields are set one by one: live
- * views need many documents, and an object for each optional field doubled their cost.
+ * A request as nodes report it to each other, and as the API shows it with references instead of ids. Fields are set
+ * one by one: live views need many documents, and an object for each optional field doubled their cost.
  */
 export function requestDocument(request: RecordedRequest, node: string): RequestDocument {
   const { id, query, errorCode, refusedBy, answeredBy, userId, userKind, target, tunnelNode } = request;

@@ -69,7 +69,9 @@ function wordsFrom(value: JsonValue | undefined): readonly SearchedWord[] | null
   }));
 }
 
-/** What a filter compares, of a request that was made into a document before: of another node, or of an earlier process. */
+/**
+ * What a filter compares, of a request that was made into a document before: of another node, or of an earlier process.
+ */
 export function filteredFrom(document: JsonObject): FilteredRequest {
   const { id, at, host, path, method, status, user = null, edge, route, client_address, error_code = null } = document;
   const { duration_ms: durationMs } = document;

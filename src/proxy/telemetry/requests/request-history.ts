@@ -6,9 +6,9 @@ import { matches, type RequestFilter } from './request-filter.ts';
 const NOTHING: readonly never[] = [];
 
 /**
- * One place of the history, filled again and again. With a new object per request, the collector copies each of them twice, with its
- * numbers and lists, before another request replaces it: this was half of the cost of the history. Numbers are never null, so
- * that they are changed in place.
+ * One place of the history, filled again and again. With a new object per request, the collector copies each of them
+ * twice, with its numbers and lists, before another request replaces it: this was half of the cost of the history.
+ * Numbers are never null, so that they are changed in place.
  */
 class RequestSlot {
   id = '';
@@ -157,7 +157,10 @@ function areSame(one: readonly unknown[], other: readonly unknown[]): boolean {
 const SLOT_BYTES = 560;
 const BYTES_PER_PAIR = 16;
 
-/** The last requests, bounded by their number and by their estimated size. Slots are used again, so only copies leave this file. */
+/**
+ * The last requests, bounded by their number and by their estimated size. Slots are used again, so only copies leave
+ * this file.
+ */
 class RequestRing {
   readonly #maxSlots: number;
   readonly #maxBytes: number;
@@ -210,7 +213,9 @@ class RequestRing {
     return undefined;
   }
 
-  /** Those with the greatest ids, which are the newest by start: the ring is in the order in which requests finished. */
+  /**
+   * Requests with the greatest ids, which are the newest by start: the ring is in the order in which requests finished.
+   */
   newest(filter: RequestFilter, limit: number): readonly RecordedRequest[] {
     const found: RequestSlot[] = [];
     for (let back = this.#count - 1; back >= 0; back -= 1) {
@@ -304,7 +309,10 @@ export class RequestHistory {
     this.tell(request);
   }
 
-  /** For a name that no site has. It replaces another one of these, never a request to a site, and is no part of the statistics. */
+  /**
+   * For a name that no site has. It replaces another one of these, never a request to a site, and is no part of the
+   * statistics.
+   */
   recordUnknownName(request: RecordedRequest): void {
     this.#unknownNames?.keep(request);
     this.tell(request);

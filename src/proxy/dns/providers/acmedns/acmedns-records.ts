@@ -5,8 +5,8 @@ import { callApi, jsonOf, plainText, reasonOf } from '../../provider-api.ts';
 const KEPT_VALUES = 2;
 
 /**
- * https://github.com/joohoi/acme-dns: a registration is one name with the two latest values, enough for a domain and its
- * wildcard. Values are replaced and never removed. The same value twice would replace the other one as well.
+ * https://github.com/joohoi/acme-dns: a registration is one name with the two latest values, enough for a domain and
+ * its wildcard. Values are replaced and never removed. The same value twice would replace the other one as well.
  */
 export function acmednsRecords(zone: OpenedZone): ZoneRecords {
   const base = zone.options['url'] as string;

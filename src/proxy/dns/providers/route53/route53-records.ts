@@ -23,8 +23,9 @@ interface RecordSet {
 }
 
 /**
- * https://docs.aws.amazon.com/Route53/latest/APIReference: a set of values is replaced as a whole. Each change therefore
- * deletes the set that was read and creates the new one, in one transaction that fails if another node was faster.
+ * https://docs.aws.amazon.com/Route53/latest/APIReference: a set of values is replaced as a whole. Each change
+ * therefore deletes the set that was read and creates the new one, in one transaction that fails if another node was
+ * faster.
  */
 export function route53Records(zone: OpenedZone): ZoneRecords {
   const base = zone.options['url'] ?? BASE_URL;
@@ -245,7 +246,10 @@ function hmac(key: string | Buffer, text: string): Buffer {
 
 const ENTITIES: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
 
-/** Contents of the elements with this name, in order. Route 53 nests no element in one of its name, and uses no attributes. */
+/**
+ * Contents of the elements with this name, in order. Route 53 nests no element in one of its name, and uses no
+ * attributes.
+ */
 export function elementsOf(xml: string, name: string): readonly string[] {
   const found: string[] = [];
   const [open, close] = [`<${name}>`, `</${name}>`];

@@ -25,7 +25,10 @@ const failed = (status: number, code: string, message: string): StandInAnswer =>
 });
 const xml = (body: string): StandInAnswer => ({ status: 200, body: `<?xml version="1.0"?>\n${body}` });
 
-/** After https://docs.aws.amazon.com/Route53/latest/APIReference: not the real service. A batch is applied as a whole or not at all. */
+/**
+ * After https://docs.aws.amazon.com/Route53/latest/APIReference: not the real service. A batch is applied as a whole or
+ * not at all.
+ */
 async function route53Api(context: TestContext): Promise<Api> {
   const state = { values: null as readonly string[] | null, ttl: '60', meanwhile: null as (() => void) | null };
   const changed = (body: string): StandInAnswer => {
