@@ -9,7 +9,10 @@ import { fileURLToPath } from 'node:url';
 import pino from 'pino';
 import { type HandoverOptions, handOver } from '../../src/app/main/handover/hand-over.ts';
 import type { OpenSocket } from '../../src/app/main/sockets/listening-sockets.ts';
-import type { HandoverStep } from './steps.ts';
+
+/** The moments of a handover at which a process may end. */
+export const HANDOVER_STEPS = ['loading', 'accepting agents', 'awaiting agents', 'serving', 'after serving'] as const;
+export type HandoverStep = (typeof HANDOVER_STEPS)[number];
 
 export const NEW_PROCESS = fileURLToPath(new URL('./new-process.ts', import.meta.url));
 const OLD_PROCESS = fileURLToPath(new URL('./old-process.ts', import.meta.url));

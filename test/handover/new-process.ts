@@ -1,6 +1,6 @@
 import { createServer } from 'node:net';
 import { Predecessor } from '../../src/app/main/handover/predecessor.ts';
-import type { HandoverStep } from './steps.ts';
+import type { HandoverStep } from './killed-processes.ts';
 
 /** Runs as its own process: takes over one listener, and dies or hangs at a step. Responds with its process id. */
 const [, , step, how] = process.argv as [string, string, HandoverStep, 'dies' | 'hangs' | 'fails'];

@@ -3,7 +3,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import pino from 'pino';
 import { handOver } from '../../src/app/main/handover/hand-over.ts';
-import type { HandoverStep } from './steps.ts';
+import type { HandoverStep } from './killed-processes.ts';
 
 /** Runs as its own process: hands over one listener, and is killed at a step. Responds with its process id. */
 const [, , step] = process.argv as [string, string, HandoverStep];

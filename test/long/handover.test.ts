@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, type TestContext, test } from 'node:test';
 import { HandoverWorld, type WorldOptions } from '../handover/handover-world.ts';
-import { killNewProcess, killOldProcess } from '../handover/killed-processes.ts';
+import { HANDOVER_STEPS, killNewProcess, killOldProcess } from '../handover/killed-processes.ts';
 import { type Kill, killServers, MESSAGES } from '../handover/killed-servers.ts';
 import { Load } from '../handover/load.ts';
-import { HANDOVER_STEPS } from '../handover/steps.ts';
 import { freshDatabase, type PostgresServer, startPostgres } from '../support/postgres.ts';
 
 const HANDOVERS = 6;
