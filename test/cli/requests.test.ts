@@ -80,7 +80,7 @@ suite('postern requests', () => {
         lines.find((line) => line.includes('/fine')) ?? '',
         /^\d\d:\d\d:\d\d {2}200 {3}GET shop\.example\.com\/fine( |$)/,
       );
-      // Its path goes on where others have a reason.
+      // The path of a request without a reason goes on where others have one.
       assert.ok(
         lines.some((line) => line.includes('/a/path/of/some-length')),
         stdout,

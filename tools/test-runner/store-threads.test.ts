@@ -82,7 +82,7 @@ function targetOf(link: string): string {
   try {
     return readlinkSync(link);
   } catch {
-    // It was closed in the meantime.
+    // The descriptor was closed in the meantime.
     return '';
   }
 }

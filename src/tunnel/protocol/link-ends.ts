@@ -25,8 +25,8 @@ interface LinkEndOptions {
 }
 
 /**
- * The end of a connection between two programs of ours that opens all streams, as the HTTP/2 client: a server towards an
- * agent, which dialled it, and a node towards another one, which it dialled.
+ * The end of a connection between two programs of ours that opens all streams, as the HTTP/2 client: a server towards
+ * an agent, which dialled it, and a node towards another one, which it dialled.
  */
 export abstract class RequestingEnd implements ListenerOwner {
   /** Streams in progress, by visitor. */

@@ -23,7 +23,9 @@ import { ProcessSites } from '../abuse/support/process-sites.ts';
 import { UpstreamAuthority } from '../settings/upstream-authority.ts';
 
 const SESSIONS = 10;
-/** `npm test` opens fewer streams, to agents that have fewer files, so that a visitor still asks for all of an agent. */
+/**
+ * `npm test` opens fewer streams, to agents that have fewer files, so that a visitor still asks for all of an agent.
+ */
 const STREAMS_EACH = isLong ? 200 : 20;
 const STREAMS = SESSIONS * STREAMS_EACH;
 const PER_CONNECTION = STREAMS / 2;

@@ -68,7 +68,7 @@ export function httpSuite({ name, edge, host, isCompressed }: FarWay, upstream: 
       session.close();
     });
 
-    // It fills tens of megabytes of buffers, and a compressed response has no part in that.
+    // The upload fills tens of megabytes of buffers, and a compressed response has no part in that.
     if (isLong || !isCompressed)
       test('an upload waits for a service that reads late, and arrives complete', async () => {
         let resume = (): void => {};

@@ -32,7 +32,8 @@ export function ReferenceField({ name, path, schema, isRequired, value, onChange
 export function ReferenceListField({ name, path, schema, isRequired, value, onChange }: FieldProps) {
   const [list, onAdded] = useNewEntry();
   const given: readonly string[] = Array.isArray(value) ? value.map(String) : [];
-  // One that is needed has its input at once. The API takes a subscription without destinations, which reports to nobody.
+  // One that is needed has its input at once. The API takes a subscription without destinations, which reports to
+  // nobody.
   const isNeeded = isRequired || path === '/destination_ids';
   const ids = given.length === 0 && isNeeded ? [''] : given;
   const label = labelOf(name.replace(/_ids$/, ''));

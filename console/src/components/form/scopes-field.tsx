@@ -19,7 +19,9 @@ function extentOf(value: unknown): Extent | null {
   return value.length === 1 && value[0] === READ_ALL ? 'read' : 'some';
 }
 
-/** What a key may do. Nothing is chosen at first: the API would take a key without scopes as one that may do everything. */
+/**
+ * What a key may do. Nothing is chosen at first: the API would take a key without scopes as one that may do everything.
+ */
 export function ScopesField({ path, value, onChange }: FieldProps) {
   const extent = extentOf(value);
   const scopes = Array.isArray(value) ? value.map(String) : [];

@@ -271,7 +271,8 @@ export class NodeMembership implements Membership {
 
   /** Whether the peer renewed. */
   #take(nodeId: string, sentAtMs: number, { heartbeat, word }: PeerRenewal): boolean {
-    // After the lease expired the peer has the database, and other nodes may have taken over names and sessions of this node.
+    // After the lease expired the peer has the database, and other nodes may have taken over names and sessions of this
+    // node.
     if (heartbeat?.hadExpired !== false) this.#right.heard(nodeId, sentAtMs, word);
     if (heartbeat?.hadExpired === true) this.#read(heartbeat, sentAtMs, nodeId);
     if (heartbeat === null || heartbeat.hadExpired) return false;
@@ -296,7 +297,9 @@ export class NodeMembership implements Membership {
     for (const listener of this.#onPosition) listener(position, sentAtMs, from);
   }
 
-  /** After the lease expired: compares everything that this node owned with the store. Then this node may serve again. */
+  /**
+   * After the lease expired: compares everything that this node owned with the store. Then this node may serve again.
+   */
   async #recover(): Promise<void> {
     const { log } = this.#options;
     this.#isComparing = true;

@@ -79,8 +79,8 @@ export class ServingRight {
 
   /**
    * A renewal that was sent at `sentAtMs` succeeded. False: the lease had ended, by the database's clock or by this
-   * node's clock. The database may have noted the expiry in an earlier renewal whose answer was lost. `hasUnknownNodes`:
-   * there are nodes that this node did not count on, and that may have had the database.
+   * node's clock. The database may have noted the expiry in an earlier renewal whose answer was lost.
+   * `hasUnknownNodes`: there are nodes that this node did not count on, and that may have had the database.
    */
   renewed(
     sentAtMs: number,
