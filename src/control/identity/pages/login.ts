@@ -104,7 +104,9 @@ interface BegunLogin extends OwnForm {
   readonly attempt: Attempt;
 }
 
-/** A form with a proof: sent by our own page, for an application that still waits if it names one, as one more attempt. */
+/**
+ * A form with a proof: sent by our own page, for an application that still waits if it names one, as one more attempt.
+ */
 export async function beginLogin(
   ports: PagePorts,
   request: WholeRequest,

@@ -57,7 +57,9 @@ interface LoggedOut {
   readonly endsPeople: readonly EndedPerson[];
 }
 
-/** Everything that ends when a person is logged out, for one transaction. `keepsLink`: the invitation ends otherwise. */
+/**
+ * Everything that ends when a person is logged out, for one transaction. `keepsLink`: the invitation ends otherwise.
+ */
 export function loggedOut(
   accountId: string,
   { reader, identity }: { readonly reader: RecordReader; readonly identity: ResourceSettings['identity'] },
