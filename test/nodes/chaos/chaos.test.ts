@@ -14,10 +14,10 @@ test('three nodes under load survive a fault of each kind', { timeout: 340_000 }
     seed,
     // Until a fault of each kind is over.
     durationMs: 0,
-    faultEveryMs: 12_000,
+    faultEveryMs: 8_000,
     kinds: FAULT_KINDS,
-    pauseMs: 1500,
-    freezeMs: 5000,
+    pauseMs: 2000,
+    freezeMs: 4000,
   });
   const described = `POSTERN_CHAOS_SEED=${seed}: ${describeChaos(figures)}`;
   t.diagnostic(described);
