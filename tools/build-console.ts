@@ -25,6 +25,7 @@ const COMPRESSED = new Set(['.js', '.css', '.html', '.svg', '.json']);
 
 /** Sources of the server that the page shares. Types leave nothing in the bundle. */
 const SHARED = [
+  'src/client/sites.ts',
   'src/client/publish/*.ts',
   'src/kit/json.ts',
   'src/kit/net/host-name.ts',

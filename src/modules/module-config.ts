@@ -1,3 +1,5 @@
+import { edgeRecordKindOf, type Passing, routeRecordKindOf } from '../edges/edge-kind.ts';
+import { routedEdgeKinds, routeRecordKinds } from '../edges/record-kinds.ts';
 import type { JsonObject } from '../kit/json.ts';
 import { MissingPart } from '../kit/load-part.ts';
 import type { FieldProblem } from '../kit/schema/field-problem.ts';
@@ -46,17 +48,44 @@ export function storedPathReader(
   get: (kind: string, id: string) => JsonObject | undefined,
 ): string | null {
   for (const module of modules) {
-    const isOfEdge = module.level === 'edge';
-    const { kind, id } = moduleRecordKey(
-      isOfEdge ? 'https_edge' : 'https_edge_route',
-      isOfEdge ? edgeId : routeId,
-      module.name,
-    );
-    const config = get(kind, id);
-    const reader = config === undefined || config['enabled'] === false ? null : pathReaderOf(module, config);
-    if (reader !== null) return reader;
+    for (const edges of routedEdgeKinds) {
+      const isOfEdge = worksWhere(module, edges.passes);
+      const { kind, id } = isOfEdge
+        ? moduleRecordKey(edgeRecordKindOf(edges), edgeId, module.name)
+        : moduleRecordKey(routeRecordKindOf(edges), routeId, module.name);
+      const config = get(kind, id);
+      const reader = config === undefined || config['enabled'] === false ? null : pathReaderOf(module, config);
+      if (reader !== null) return reader;
+    }
   }
   return null;
+}
+
+/** Whether a module can be set where this passes. */
+export function worksWhere({ on }: Pick<Module, 'on'>, passes: readonly Passing[]): boolean {
+  return on.some((each) => passes.includes(each));
+}
+
+/** The record of a module of a route; undefined: the route has none. */
+export function moduleOfRoute<Found>(
+  reader: { get(kind: string, id: string): Found | undefined },
+  routeId: string,
+  moduleName: string,
+): Found | undefined {
+  for (const routeKind of routeRecordKinds) {
+    const { kind, id } = moduleRecordKey(routeKind, routeId, moduleName);
+    const found = reader.get(kind, id);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+/** The records of a module of all routes. */
+export function* moduleOfRoutes<Found>(
+  replica: { all(kind: string): Iterable<Found> },
+  moduleName: string,
+): Generator<Found> {
+  for (const routeKind of routeRecordKinds) yield* replica.all(moduleRecordKey(routeKind, '', moduleName).kind);
 }
 
 /**

@@ -15,9 +15,13 @@ export const ROOMS: Readonly<Record<string, Room>> = {
     what: 'Where a route may send requests: one folder for each kind of backend.',
     mayImport: ['kit'],
   },
+  edges: {
+    what: 'Where visitors arrive, and what the names and ports there belong to: one folder for each kind of edge.',
+    mayImport: ['kit'],
+  },
   modules: {
     what: 'What an edge or route does with requests, such as a login, a rate limit or a rewrite: one folder for each module.',
-    mayImport: ['kit', 'backends'],
+    mayImport: ['kit', 'backends', 'edges'],
   },
   store: {
     what: 'Keeps the configuration in SQLite or PostgreSQL, and all of it in memory (`replica`).',
@@ -25,7 +29,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   },
   proxy: {
     what: 'Serves visitors: certificates and TLS, HTTP, routes, requests to services, and the figures of this traffic.',
-    mayImport: ['kit', 'backends', 'modules', 'store'],
+    mayImport: ['kit', 'backends', 'edges', 'modules', 'store'],
   },
   tunnel: {
     what: 'Reaches services behind NAT: the agent, the gateway that it dials, their protocol, and the links between nodes.',
@@ -33,7 +37,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   },
   control: {
     what: 'Manages: the API, its resources and documents, events, alerts, checks, accounts of people, the server of the console.',
-    mayImport: ['kit', 'backends', 'modules', 'store', 'proxy'],
+    mayImport: ['kit', 'backends', 'edges', 'modules', 'store', 'proxy'],
   },
   client: {
     what: 'The typed client of the API, for programs, the command line and the page of the console; free of Node.',
@@ -41,7 +45,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   },
   app: {
     what: 'Puts the rooms together: `postern server`, the other commands, and the settings of the program.',
-    mayImport: ['kit', 'backends', 'modules', 'store', 'proxy', 'tunnel', 'control', 'client'],
+    mayImport: ['kit', 'backends', 'edges', 'modules', 'store', 'proxy', 'tunnel', 'control', 'client'],
   },
 };
 
@@ -59,11 +63,12 @@ export const IMPORT_DIRECTIONS: Readonly<Record<string, readonly string[]>> = {
   'store/replica': ['kit', 'store'],
   'proxy/pki': ['kit', 'store', 'store/replica'],
   'proxy/dns': ['kit'],
-  'proxy/acme': ['kit', 'proxy/dns', 'store', 'store/replica'],
+  'proxy/acme': ['kit', 'edges', 'proxy/dns', 'store', 'store/replica'],
   backends: ['kit'],
+  edges: ['kit'],
   'proxy/lists': ['kit'],
-  modules: ['kit', 'backends'],
-  'proxy/snapshot': ['kit', 'modules', 'backends', 'store/replica', 'store'],
+  modules: ['kit', 'backends', 'edges'],
+  'proxy/snapshot': ['kit', 'edges', 'modules', 'backends', 'store/replica', 'store'],
   'proxy/upstream': ['kit'],
   'proxy/telemetry': ['kit', 'backends', 'proxy/snapshot'],
   'proxy/tracing': ['kit'],
@@ -71,6 +76,7 @@ export const IMPORT_DIRECTIONS: Readonly<Record<string, readonly string[]>> = {
     'kit',
     'proxy/upstream',
     'proxy/snapshot',
+    'edges',
     'modules',
     'backends',
     'proxy/pki',
@@ -91,12 +97,13 @@ export const IMPORT_DIRECTIONS: Readonly<Record<string, readonly string[]>> = {
   'tunnel/gateway': ['kit', 'tunnel/protocol', 'proxy/edge', 'store', 'tunnel/nodes', 'proxy/telemetry'],
   'tunnel/agent': ['kit', 'tunnel/protocol', 'proxy/upstream'],
   'control/events': ['kit', 'store', 'store/replica', 'proxy/telemetry'],
-  'control/findings': ['kit', 'proxy/acme', 'control/identity', 'modules', 'store', 'store/replica'],
+  'control/findings': ['kit', 'edges', 'proxy/acme', 'control/identity', 'modules', 'store', 'store/replica'],
   'control/identity': ['kit', 'store', 'store/replica'],
   'control/resources': [
     'kit',
     'proxy/acme',
     'control/identity',
+    'edges',
     'modules',
     'backends',
     'proxy/lists',
@@ -104,12 +111,12 @@ export const IMPORT_DIRECTIONS: Readonly<Record<string, readonly string[]>> = {
     'store/replica',
     'control/events',
     'control/findings',
-    'proxy/snapshot',
     'proxy/telemetry',
   ],
-  'control/configuration-file': ['kit', 'modules', 'control/resources'],
+  'control/configuration-file': ['kit', 'edges', 'modules', 'control/resources'],
   'control/documents': [
     'kit',
+    'edges',
     'modules',
     'control/findings',
     'control/identity',
@@ -156,6 +163,7 @@ export const IMPORT_DIRECTIONS: Readonly<Record<string, readonly string[]>> = {
     'proxy/dns',
     'proxy/acme',
     'backends',
+    'edges',
     'modules',
     'proxy/lists',
     'proxy/snapshot',

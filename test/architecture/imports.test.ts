@@ -22,6 +22,7 @@ test('a module imports kit, the contract, what modules share and itself, never a
             !SHARED.test(line.target) &&
             !line.target.startsWith(MODULE_CONTRACT) &&
             !(own === 'src/modules/backend' && line.target === 'src/backends/record-kinds.ts') &&
+            !line.target.startsWith('src/edges/') &&
             // Shared with the resources that create links and tokens and show their use.
             !(own === 'src/modules/access' && /^src\/modules\/(guest-link|service-account)-/.test(line.target)) &&
             // Shared with the list of problems, which tells what the logins of a route cannot answer.

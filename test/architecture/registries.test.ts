@@ -5,11 +5,14 @@ import { test } from 'node:test';
 import { backendRecordKinds } from '../../src/backends/record-kinds.ts';
 import { backends } from '../../src/backends/registry.ts';
 import { destinationKinds } from '../../src/control/events/destinations/registry.ts';
+import { backendResources } from '../../src/control/resources/backend-resources.ts';
+import { resourcesOfEdges } from '../../src/control/resources/edge-resources.ts';
 import { resources } from '../../src/control/resources/registry.ts';
+import { edgeKinds } from '../../src/edges/registry.ts';
 import { modules } from '../../src/modules/registry.ts';
 import { sharedRuntimes } from '../../src/modules/reserved-names.ts';
 import { dnsProviders } from '../../src/proxy/dns/providers/registry.ts';
-import { filesIn, MODULE_CONTRACT, productFiles, projectRoot } from './source-files.ts';
+import { consoleFiles, filesIn, MODULE_CONTRACT, productFiles, projectRoot } from './source-files.ts';
 
 /** A tunnel's document shows the tunnel groups that it serves: a fact of the API, and not of every kind. */
 const MAY_NAME_A_KIND = new Set(['src/control/resources/tunnels/tunnels.ts']);
@@ -40,8 +43,7 @@ const MAY_NAME_A_MODULE: Readonly<Record<string, string>> = {
   'src/client/publish/edge-login.ts': 'a published site has one login module',
   'src/control/resources/oidc_clients/oidc-clients.ts': 'tells that routes need no client: the module is one by itself',
   'src/client/publish/plan-edge.ts': 'names the commands that change addresses and headers',
-  'src/control/resources/https_edge_routes/https-edge-routes.ts':
-    'tells users of another service which module replaces theirs',
+  'src/edges/https/https-routes.ts': 'tells users of another service which module replaces theirs',
   'src/control/resources/registry.ts': 'not the module: a folder that is named after the protocol',
   'src/control/identity/provider/create-provider.ts': "not the module: a field of the library's context",
   'src/app/main/problems.ts':
@@ -50,6 +52,21 @@ const MAY_NAME_A_MODULE: Readonly<Record<string, string>> = {
   'src/app/main/address-lists.ts': 'a composition root: loads lists with the settings that the module declares',
   'src/app/main/people/route-clients.ts': 'a composition root: derives clients from the configuration of the module',
   'src/app/main/people/console-people.ts': 'a composition root: gives the console the rules that the module has',
+};
+/** Files outside of `src/edges/https` that name the HTTPS edge, with the reason why each must: at most 15. */
+const MAY_NAME_THE_HTTPS_EDGE: Readonly<Record<string, string>> = {
+  'src/edges/registry.ts': 'the line of the kind',
+  'src/client/sites.ts': 'the one place where commands and pages for sites name it',
+  'src/control/resources/guest_links/guest-links.ts': 'a guest link is deleted with a route, and its example has ids',
+  'src/control/resources/changes/changes.ts': 'an example in the documentation',
+  'src/control/resources/changesets/changesets.ts': 'an example in the documentation',
+  'src/control/resources/search/search.ts': 'an example in the documentation',
+  'src/control/api/docs/page-sections.ts': 'an example in the documentation',
+  'src/control/api/openapi/subjects.ts': 'an example in the documentation',
+  'src/app/cli/configuration/export-command.ts': 'an example in the help',
+  'src/app/cli/events/events-command.ts': 'an example in the help',
+  'src/app/cli/import/ngrok/read-dump.ts': "another service's name of its list",
+  'src/app/cli/import/ngrok/lost-restrictions.ts': "another service's name of its list",
 };
 /** Folders of modules that share code without state. */
 const SHARED_CODE = ['path_rules'];
@@ -83,8 +100,8 @@ test('every module folder is registered under its own name, and the reverse', ()
 });
 
 test('every resource folder is registered under its own name, and the reverse', () => {
-  const backendNames = new Set(backends.map((backend) => backend.name));
-  const names = resources.map((resource) => resource.name).filter((name) => !backendNames.has(name));
+  const derived = new Set([...backendResources, ...resourcesOfEdges(edgeKinds)].map(({ name }) => name));
+  const names = resources.map((resource) => resource.name).filter((name) => !derived.has(name));
   assert.deepEqual(foldersIn('src/control/resources'), names.sort());
 });
 
@@ -98,7 +115,8 @@ test('a resource names the ports that it uses, never the whole bag', () => {
   );
 });
 
-test('every backend kind and destination kind has a folder of its name', () => {
+test('every kind of edge, backend and destination has a folder of its name', () => {
+  assert.deepEqual(foldersIn('src/edges'), edgeKinds.map((kind) => kind.name).sort());
   assert.deepEqual(foldersIn('src/backends'), backends.map((backend) => backend.name).sort());
   assert.deepEqual(foldersIn('src/control/events/destinations'), destinationKinds.map((kind) => kind.name).sort());
 });
@@ -110,6 +128,13 @@ test('every DNS provider has a folder of its name, with a definition, tests and 
     for (const file of ['README.md', `${name}.ts`]) assert.ok(there.includes(file), `${name} lacks ${file}`);
     // The hook is tested where its processes are.
     assert.ok(there.includes(`${name}.test.ts`) || name === 'hook', `${name} has no test`);
+  }
+});
+
+test('every kind of edge has a definition and a README named after its folder', () => {
+  for (const { name } of edgeKinds) {
+    const there = filesIn(`src/edges/${name}/*`).map((path) => path.split('/')[3]);
+    for (const file of ['README.md', `${name}.ts`]) assert.ok(there.includes(file), `${name} lacks ${file}`);
   }
 });
 
@@ -156,6 +181,19 @@ test('kinds of backends are named in their folders only', () => {
     elsewhere.map(({ path }) => path),
     [],
   );
+});
+
+test('the HTTPS edge is named in its folder, and where a reason is listed', () => {
+  const elsewhere = [...productFiles(), ...consoleFiles()]
+    .filter(({ path }) => !path.startsWith('src/edges/https/') && !path.includes('/generated/'))
+    .filter(
+      ({ text, imports }) =>
+        /https_edge|[hH]ttpsEdge|edges\/https|\bedghts/.test(withoutComments(text)) ||
+        imports.some(({ target }) => target.startsWith('src/edges/https/')),
+    );
+  // Exactly these: a file that no longer names it leaves the list.
+  assert.deepEqual(elsewhere.map(({ path }) => path).sort(), Object.keys(MAY_NAME_THE_HTTPS_EDGE).sort());
+  assert.ok(elsewhere.length <= 15, 'say it of kinds of edges: see docs/internals/writing-a-kind-of-edge.md');
 });
 
 test('every module and every destination kind has a README', () => {

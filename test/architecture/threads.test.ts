@@ -33,7 +33,7 @@ const OF_WORKERS = [
   'src/control/identity/people-records.ts',
 ];
 const OF_ANY_THREAD =
-  /^src\/(backends|kit|modules|proxy\/(edge|pki|snapshot|telemetry|tracing|upstream)|store\/replica|tunnel\/protocol)\//;
+  /^src\/(backends|edges|kit|modules|proxy\/(edge|pki|snapshot|telemetry|tracing|upstream)|store\/replica|tunnel\/protocol)\//;
 
 test('a worker reaches no store, no API, no session of an agent and no other part that only the main thread may run', () => {
   const reached = reachedFrom(productFiles(), [WORKER]);

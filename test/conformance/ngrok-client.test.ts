@@ -687,7 +687,7 @@ suite('@ngrok/ngrok-api 0.11.0', () => {
 function isOfUnknownModule(operation: string, { edgeModules }: Ngrok): boolean {
   const services = Object.keys(edgeModules).map((service) => service.toLowerCase());
   const module = modules.find(({ name }) => operation.split('.').length === 3 && operation.split('.')[1] === name);
-  const owner = module?.level === 'edge' ? 'httpsedge' : 'edgeroute';
+  const owner = module?.on.includes('handshakes') === true ? 'httpsedge' : 'edgeroute';
   return module !== undefined && !services.includes(`${owner}${module.name.replaceAll('_', '')}module`);
 }
 

@@ -47,7 +47,7 @@ suite('docs/reference/log-fields.md', () => {
 test('docs/reference/routes.md names the modules of a route that decide who may enter', () => {
   const page = read('docs/reference/routes.md');
   const [, list = ''] = /Access modules decide who may enter: ([^.]*)\./.exec(page) ?? [];
-  const access = modules.filter(({ level, decidesAccess }) => level === 'route' && decidesAccess);
+  const access = modules.filter(({ on, decidesAccess }) => on.includes('requests') && decidesAccess);
   assert.deepEqual(
     named(list),
     access.map(({ name }) => name),

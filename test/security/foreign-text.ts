@@ -2,6 +2,7 @@ import Type from 'typebox';
 import { certificateBlocks } from '../../src/app/cli/agent/tunnel-specs.ts';
 import { problemText } from '../../src/app/cli/problem-text.ts';
 import { parseIfMatch } from '../../src/control/api/request-parts.ts';
+import { readPath } from '../../src/kit/http/canonical-path.ts';
 import { chooseCoding } from '../../src/kit/http/content-coding.ts';
 import { cookieValues, markedCookies } from '../../src/kit/http/cookie-header.ts';
 import { headerText } from '../../src/kit/http/header-values.ts';
@@ -28,7 +29,6 @@ import { setsOwnCookie, withoutOwnCookies } from '../../src/proxy/edge/forwardin
 import { Http1RequestStart } from '../../src/proxy/edge/http/http1-request.ts';
 import { DroppedHeaders, type RawHead, readHead } from '../../src/proxy/edge/http/request-head.ts';
 import { HelloReader } from '../../src/proxy/edge/tls/client-hello.ts';
-import { readPath } from '../../src/proxy/snapshot/canonical-path.ts';
 import { readingsOf } from '../../src/proxy/snapshot/path-readings.ts';
 import { AccessGuard, RouteTable } from '../../src/proxy/snapshot/route-table.ts';
 import { statusLineEnd } from '../../src/proxy/upstream/http1-response-parser.ts';

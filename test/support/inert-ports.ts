@@ -58,7 +58,7 @@ export function preparePorts(ports: Partial<PreparePorts> = {}): PreparePorts {
     askedClaims: () => [],
     configuredBy: 'operator',
     settings: {},
-    place: { edgeId: 'edghts_1', routeId: 'edghtsrt_1' },
+    place: { kind: 'https_edge_route', edgeId: 'edghts_1', routeId: 'edghtsrt_1' },
     runtime: null,
     ...ports,
   };

@@ -1,5 +1,6 @@
 import { effect, signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
+import { SITE_ROUTE, siteEdgePath } from '../../../src/client/sites.ts';
 import { session } from '../api/session-token.ts';
 import type { Document } from '../api/use-pages.ts';
 import { textAt } from '../format/text.ts';
@@ -56,8 +57,8 @@ async function askForAll(): Promise<void> {
 
 function edgeOf({ uri }: Reference): Reference | null {
   const found = resourceAt(uri);
-  const id = found?.type.tag === 'https_edge_routes' ? found.ids['edge_id'] : undefined;
-  return id === undefined ? null : { id, uri: `/edges/https/${encodeURIComponent(id)}` };
+  const id = found?.type.tag === SITE_ROUTE.resource ? found.ids['edge_id'] : undefined;
+  return id === undefined ? null : { id, uri: siteEdgePath(encodeURIComponent(id)) };
 }
 
 function nameOf(document: Document | undefined, id: string): string | null {

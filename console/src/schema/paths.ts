@@ -1,3 +1,4 @@
+import { SITE_EDGE, SITE_ROUTE } from '../../../src/client/sites.ts';
 import type { Document } from '../api/use-pages.ts';
 import { type ResourceType, resourceTypes } from './resource-types.ts';
 
@@ -47,8 +48,8 @@ export function pageFor(uri: string): string | null {
   if (found === null) return null;
   const { type, ids } = found;
   // The page that people use; it leads to the routes and modules.
-  if (type.tag === 'https_edges') return `/sites/${ids['id']}`;
-  if (type.tag === 'https_edge_routes') return `/edges/${ids['edge_id']}/routes/${ids['id']}`;
+  if (type.tag === SITE_EDGE.resource) return `/sites/${ids['id']}`;
+  if (type.tag === SITE_ROUTE.resource) return `/edges/${ids['edge_id']}/routes/${ids['id']}`;
   if (type.tag === 'user_accounts' || type.tag === 'app_users') return `/people/${ids['id']}`;
   if (type.tag === 'passkeys') return `/people/${ids['user_account_id']}`;
   if (type.tag === 'requests') return `/traffic/${ids['id']}`;

@@ -1,3 +1,4 @@
+import { SITE_EDGE, SITE_ROUTE } from '../../../src/client/sites.ts';
 import { isAllowed } from '../api/scopes.ts';
 import { isBackend, resourceTypes } from '../schema/resource-types.ts';
 
@@ -57,8 +58,8 @@ const ADVANCED: readonly NavigationItem[] = [
 
 /** Lists that a page of their own already shows. */
 const SHOWN_ELSEWHERE = new Set([
-  'https_edges',
-  'https_edge_routes',
+  SITE_EDGE.resource,
+  SITE_ROUTE.resource,
   'tunnels',
   'tunnel_sessions',
   'tls_certificates',

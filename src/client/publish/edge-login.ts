@@ -1,8 +1,7 @@
 import type { JsonObject } from '../../kit/json.ts';
-import type { HttpsEdgeRoute } from '../generated/https-edge-routes.ts';
-import type { HttpsEdge } from '../generated/https-edges.ts';
 import type { OidcModule } from '../generated/oidc-module.ts';
 import type { Setting } from '../generated/settings.ts';
+import type { SiteEdge, SiteRoute } from '../sites.ts';
 import type { WantedEdge, WantedLogin } from './wanted-edge.ts';
 
 /** The module that a published site logs in with. */
@@ -21,17 +20,17 @@ export function ownLogin(settings: readonly Pick<Setting, 'name' | 'value'>[]): 
 }
 
 /** Whether a login needs no redirect URI at its provider: the server's own identity host knows its edges. */
-export function isOwnLogin(login: WantedLogin | null, route: HttpsEdgeRoute | null): boolean {
+export function isOwnLogin(login: WantedLogin | null, route: SiteRoute | null): boolean {
   return (login?.clientId ?? route?.oidc?.client_id) === '';
 }
 
 /** Issuer of the login that a route has and this command can change; null if it has none. */
-export function issuerOf(route: HttpsEdgeRoute | null): string | null {
+export function issuerOf(route: SiteRoute | null): string | null {
   return route?.oidc?.enabled === true ? route.oidc.issuer : null;
 }
 
 /** The login of a route, for a line of the plan; null: it has none. */
-export function loginText(route: HttpsEdgeRoute): string | null {
+export function loginText(route: SiteRoute): string | null {
   const issuer = issuerOf(route);
   if (issuer !== null) return `login at ${issuer}`;
   return route.oauth?.enabled === true ? 'login by the oauth module' : null;
@@ -45,14 +44,14 @@ export const GUARDS = [
 ] as const;
 
 /** Whether an edge keeps somebody out. */
-export function isProtected({ mutual_tls: clients, routes }: HttpsEdge): boolean {
+export function isProtected({ mutual_tls: clients, routes }: SiteEdge): boolean {
   const names = [...GUARDS.map(([name]) => name), PASSWORD_MODULE, 'ip_restriction'] as const;
   return clients?.enabled === true || routes.some((route) => names.some((name) => route[name]?.enabled === true));
 }
 
 /** What keeps somebody out of a route beside a login, for people; null: nothing. */
 export function otherProtection(
-  route: HttpsEdgeRoute | null,
+  route: SiteRoute | null,
   { passwords, addresses }: Pick<WantedEdge, 'passwords' | 'addresses'>,
 ): string | null {
   const parts = [
@@ -65,7 +64,7 @@ export function otherProtection(
 /** Why the login of a route stands against the wanted one, or its absence against rules about people. */
 export function loginObstacle(
   login: WantedLogin | null,
-  route: HttpsEdgeRoute | null,
+  route: SiteRoute | null,
   { place, needsLogin }: { readonly place: string; readonly needsLogin: boolean },
 ): string | null {
   const hasOther = route?.oauth?.enabled === true;
@@ -91,7 +90,7 @@ function redirectedSecret(login: WantedLogin | null, former: OidcModule | null, 
 /** What to do for the wanted login on a route that exists. */
 export function loginChange(
   login: WantedLogin,
-  { oidc }: HttpsEdgeRoute,
+  { oidc }: SiteRoute,
 ): { readonly sign: '+' | '~' | '='; readonly body: JsonObject } {
   const sign = oidc === null ? '+' : isSame(login, oidc) ? '=' : '~';
   return { sign, body: loginBody(login, oidc) };
@@ -118,7 +117,7 @@ export function loginBody(
 }
 
 /** What a login at the same issuer has beside these fields stays. A secret is not sent to another provider. */
-export function replacedLogin(login: WantedLogin, { oidc }: HttpsEdgeRoute): JsonObject {
+export function replacedLogin(login: WantedLogin, { oidc }: SiteRoute): JsonObject {
   const body = loginBody(login, oidc?.issuer === login.issuer ? oidc : null);
   return login.scopes === undefined ? body : { ...body, scopes: [...login.scopes] };
 }

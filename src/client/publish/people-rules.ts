@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../kit/json.ts';
 import type { AccessModule } from '../generated/access-module.ts';
-import type { HttpsEdgeRoute } from '../generated/https-edge-routes.ts';
+import { type SiteRoute, siteRoutePath } from '../sites.ts';
 import { GUARDS, LOGIN_MODULE, PASSWORD_MODULE, RULES_MODULE, replacedLogin } from './edge-login.ts';
 import { ADDRESS_MODULE, createPolicy, type EdgeOperation } from './plan-parts.ts';
 import type { WantedEdge, WantedPassword, WantedPeople } from './wanted-edge.ts';
@@ -52,9 +52,9 @@ export function changedRules(access: AccessModule, people: WantedPeople): JsonOb
  * Who may enter a route that exists, instead of the people who may now: login, rules and addresses are replaced
  * together.
  */
-export function planEntry(wanted: WantedEdge, edgeId: string, route: HttpsEdgeRoute): readonly EdgeOperation[] {
+export function planEntry(wanted: WantedEdge, edgeId: string, route: SiteRoute): readonly EdgeOperation[] {
   const { host, login, addresses = [], passwords = [], guests } = wanted;
-  const path = `/edges/https/${edgeId}/routes/${route.id}`;
+  const path = siteRoutePath(edgeId, route.id);
   const allow: JsonObject[] = [
     ...(peopleText(wanted) === null ? [] : [ruleOf(wanted)]),
     ...(guests === undefined ? [] : [{ guests: true }]),
@@ -85,7 +85,7 @@ export function planEntry(wanted: WantedEdge, edgeId: string, route: HttpsEdgeRo
 }
 
 /** What the form does not know stays, such as the name of the area. */
-function passwordsBody(passwords: readonly WantedPassword[], route: HttpsEdgeRoute): JsonObject {
+function passwordsBody(passwords: readonly WantedPassword[], route: SiteRoute): JsonObject {
   const former = route[PASSWORD_MODULE];
   const users = passwords.map(({ username, password }) => ({ username, password }));
   if (former === null) return { users };

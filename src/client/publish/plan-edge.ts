@@ -1,8 +1,7 @@
 import { canonicalJson, type JsonObject, type JsonValue } from '../../kit/json.ts';
 import { hostOf, publicPorts } from '../../kit/net/host-name.ts';
-import type { HttpsEdgeRoute } from '../generated/https-edge-routes.ts';
-import type { HttpsEdge } from '../generated/https-edges.ts';
 import type { Setting } from '../generated/settings.ts';
+import { SITE_EDGE, type SiteEdge, type SiteRoute, siteEdgePath } from '../sites.ts';
 import {
   GUARDS,
   isProtected,
@@ -34,7 +33,7 @@ import {
 import type { WantedEdge, WantedGuests } from './wanted-edge.ts';
 
 export interface Current extends KnownBackends {
-  readonly edges: readonly HttpsEdge[];
+  readonly edges: readonly SiteEdge[];
   /** Absent: the command names no addresses. */
   readonly addresses?: CurrentAddresses;
 }
@@ -56,8 +55,8 @@ export interface EdgePlan {
   readonly notes: readonly string[];
   /** Why it cannot be done; nothing is sent then. */
   readonly obstacle: string | null;
-  readonly edge: HttpsEdge | null;
-  readonly route: HttpsEdgeRoute | null;
+  readonly edge: SiteEdge | null;
+  readonly route: SiteRoute | null;
 }
 
 export function planEdge(wanted: WantedEdge, current: Current, changing: ChangeRules | null = null): EdgePlan {
@@ -76,13 +75,13 @@ class PlanBuilder {
   readonly operations: EdgeOperation[] = [];
   readonly lines: string[] = [];
   readonly notes: string[] = [];
-  readonly edge: HttpsEdge | null;
-  readonly route: HttpsEdgeRoute | null;
+  readonly edge: SiteEdge | null;
+  readonly route: SiteRoute | null;
   readonly #wanted: WantedEdge;
   readonly #current: Current;
   readonly #changing: ChangeRules | null;
   /** The edge of a wildcard that serves the host now; null: none, or the host has its own edge. */
-  readonly #above: HttpsEdge | null;
+  readonly #above: SiteEdge | null;
   /** An id, or a reference to the operation that makes it. */
   #backendId: JsonValue = '';
   /** Number of the operation that makes the edge. */
@@ -94,7 +93,7 @@ class PlanBuilder {
     this.#wanted = wanted;
     this.#current = current;
     this.#changing = changing;
-    const edgeOf = (host: string): HttpsEdge | null =>
+    const edgeOf = (host: string): SiteEdge | null =>
       edges.find(({ hostports }) => hostports.some((each) => hostOf(each) === host)) ?? null;
     this.edge = edgeOf(wanted.host);
     this.#above = this.edge === null ? edgeOf(`*${wanted.host.slice(wanted.host.indexOf('.'))}`) : null;
@@ -182,15 +181,15 @@ class PlanBuilder {
   planEdge(): void {
     const { host, port, listenerPort } = this.#wanted;
     if (this.edge !== null) {
-      this.#edgePath = `/edges/https/${this.edge.id}`;
+      this.#edgePath = siteEdgePath(this.edge.id);
       this.lines.push(`= edge ${this.edge.hostports.join(', ')} (${this.edge.id})`);
       return;
     }
     const hostport = `${host}:${port ?? listenerPort}`;
     this.#edgeAt = this.operations.length;
-    this.#edgePath = `/edges/https/\${${this.#edgeAt}.id}`;
+    this.#edgePath = siteEdgePath(`\${${this.#edgeAt}.id}`);
     this.lines.push(`+ edge ${hostport}`);
-    this.operations.push({ method: 'POST', path: '/edges/https', body: { hostports: [hostport] } });
+    this.operations.push({ method: 'POST', path: SITE_EDGE.path, body: { hostports: [hostport] } });
   }
 
   planRoute(): void {
@@ -254,7 +253,7 @@ class PlanBuilder {
   }
 
   /** A stored password is a hash: whether it is the wanted one, only the server can find out. */
-  #planPasswords(route: HttpsEdgeRoute, path: string): void {
+  #planPasswords(route: SiteRoute, path: string): void {
     const { passwords = [] } = this.#wanted;
     if (passwords.length === 0) return;
     const module = route[PASSWORD_MODULE];
@@ -266,7 +265,7 @@ class PlanBuilder {
     this.operations.push({ method: 'PUT', path: `${path}/${PASSWORD_MODULE}`, body });
   }
 
-  #planAddresses(route: HttpsEdgeRoute, path: string): void {
+  #planAddresses(route: SiteRoute, path: string): void {
     const change = this.#addressChange();
     const { addresses = [], host } = this.#wanted;
     if (change === null) return;
@@ -280,7 +279,7 @@ class PlanBuilder {
     this.operations.push({ method: 'PUT', path: `${path}/${ADDRESS_MODULE}`, body });
   }
 
-  #planHostHeader(route: HttpsEdgeRoute, path: string): void {
+  #planHostHeader(route: SiteRoute, path: string): void {
     if (this.#wanted.hostHeader === undefined) return;
     const module = route[HEADER_MODULE];
     const former = module?.enabled === true ? (module.add['host'] ?? null) : null;
@@ -295,7 +294,7 @@ class PlanBuilder {
     this.operations.push(body === null ? { method: 'DELETE', path: place } : { method: 'PUT', path: place, body });
   }
 
-  #planRules({ access }: HttpsEdgeRoute, path: string): void {
+  #planRules({ access }: SiteRoute, path: string): void {
     const people = peopleText(this.#wanted);
     if (people === null) {
       if (access !== null && this.#changing !== null) this.lines.push('= access rules');
@@ -310,7 +309,7 @@ class PlanBuilder {
   }
 
   /** Everybody may enter afterwards, unless modules of another kind say otherwise. */
-  #planRemoval(route: HttpsEdgeRoute, path: string): void {
+  #planRemoval(route: SiteRoute, path: string): void {
     for (const [name, what] of GUARDS) {
       if (route[name] === null) continue;
       this.lines.push(`- ${what} (${name})`);
@@ -318,7 +317,7 @@ class PlanBuilder {
     }
   }
 
-  #planForward({ backend }: HttpsEdgeRoute, path: string): void {
+  #planForward({ backend }: SiteRoute, path: string): void {
     const former = backend?.enabled === true ? backend.backend.id : null;
     if (former === this.#backendId) return;
     this.lines.push(
@@ -330,7 +329,7 @@ class PlanBuilder {
       this.notes.push(`the former backend ${former} stays: delete it when nothing uses it`);
   }
 
-  #planLogin(route: HttpsEdgeRoute, path: string): void {
+  #planLogin(route: SiteRoute, path: string): void {
     const { login, host, path: match } = this.#wanted;
     const issuer = issuerOf(route);
     if (login === null) {

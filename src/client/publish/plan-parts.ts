@@ -1,9 +1,8 @@
 import type { JsonObject } from '../../kit/json.ts';
 import type { FilesBackend } from '../generated/files-backends.ts';
-import type { HttpsEdgeRoute } from '../generated/https-edge-routes.ts';
-import type { HttpsEdge } from '../generated/https-edges.ts';
 import type { IpPolicyRule } from '../generated/ip-policy-rules.ts';
 import type { StaticBackend } from '../generated/static-backends.ts';
+import type { SiteEdge, SiteRoute } from '../sites.ts';
 import { PASSWORD_MODULE } from './edge-login.ts';
 import type { WantedPassword, WantedTarget } from './wanted-edge.ts';
 
@@ -26,9 +25,9 @@ type AddressChange =
 
 /** What to do for the wanted addresses on a route that exists. */
 export function addressChange(
-  route: HttpsEdgeRoute,
+  route: SiteRoute,
   addresses: readonly string[],
-  { edges, current }: { readonly edges: readonly HttpsEdge[]; readonly current: CurrentAddresses },
+  { edges, current }: { readonly edges: readonly SiteEdge[]; readonly current: CurrentAddresses },
 ): AddressChange {
   const module = route[ADDRESS_MODULE];
   if (module === null) return { kind: 'new' };
@@ -50,12 +49,12 @@ export function addressChange(
   return { kind: 'changed', operations };
 }
 
-function usesPolicy(route: HttpsEdgeRoute, id: string): boolean {
+function usesPolicy(route: SiteRoute, id: string): boolean {
   return route[ADDRESS_MODULE]?.ip_policies.some((policy) => policy.id === id) === true;
 }
 
 /** The users of a route with these passwords. Users whom the command does not name keep theirs. */
-export function withPasswords(route: HttpsEdgeRoute, passwords: readonly WantedPassword[]): JsonObject {
+export function withPasswords(route: SiteRoute, passwords: readonly WantedPassword[]): JsonObject {
   const former = route[PASSWORD_MODULE];
   const named = new Set(passwords.map(({ username }) => username));
   const kept = (former?.users ?? []).filter(({ username }) => !named.has(username));
@@ -86,7 +85,7 @@ export function hostHeaderOf(
 }
 
 /** The module with this Host header, beside the headers that it has. Null: it is left with nothing to do. */
-export function withHostHeader(route: HttpsEdgeRoute | null, host: string | null): JsonObject | null {
+export function withHostHeader(route: SiteRoute | null, host: string | null): JsonObject | null {
   const former = route?.[HEADER_MODULE] ?? null;
   const { host: _, ...others } = former?.add ?? {};
   const add = host === null ? others : { ...others, host };
@@ -96,7 +95,7 @@ export function withHostHeader(route: HttpsEdgeRoute | null, host: string | null
 }
 
 /** Whether this key sees empty texts instead of credentials, which it would store. */
-export function hidesHeaders(route: HttpsEdgeRoute | null): boolean {
+export function hidesHeaders(route: SiteRoute | null): boolean {
   const { authorization, cookie } = route?.[HEADER_MODULE]?.add ?? {};
   return authorization === '' || cookie === '';
 }

@@ -1,3 +1,5 @@
+import { edgeRecordKindOf } from '../../edges/edge-kind.ts';
+import { routeRecordKinds, type StoredEdgeKind, storedEdgeKinds } from '../../edges/record-kinds.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../kit/json.ts';
 import type { ObjectKind } from './sections.ts';
 
@@ -10,21 +12,21 @@ interface KeyRule {
   readonly others?: JsonObject;
 }
 
-const HTTPS_PORT = ':443';
 const text = (value: JsonValue | undefined): string => (typeof value === 'string' ? value : '');
 const textRule = (field: string): KeyRule => ({ field, nameOf: text, valueFor: (key) => key });
 
+function hostportRule({ api: { hostports } }: StoredEdgeKind): KeyRule {
+  return {
+    field: 'hostports',
+    nameOf: (value) => (Array.isArray(value) ? hostports.shortForm(text(value[0])) : ''),
+    valueFor: (key) => [hostports.longForm(key)],
+  };
+}
+
 /** Everything else is named by its description. */
 const KEY_RULES: ReadonlyMap<string, KeyRule> = new Map([
-  [
-    'https_edge',
-    {
-      field: 'hostports',
-      nameOf: (value) => (Array.isArray(value) ? text(value[0]).replace(/:\d+$/, '') : ''),
-      valueFor: (key) => [`${key}${HTTPS_PORT}`],
-    },
-  ],
-  ['https_edge_route', { ...textRule('match'), others: { match_type: 'path_prefix' } }],
+  ...storedEdgeKinds.map((kind) => [edgeRecordKindOf(kind), hostportRule(kind)] as const),
+  ...routeRecordKinds.map((kind) => [kind, { ...textRule('match'), others: { match_type: 'path_prefix' } }] as const),
   ['reserved_domain', textRule('domain')],
   ['service_account', textRule('name')],
   ['ip_policy_rule', textRule('cidr')],
@@ -70,7 +72,7 @@ export function impliedBy(kind: ObjectKind, key: string, config: JsonObject): Js
   const isNameless = isNumbered(key, namelessName(kind, config));
   const rule = KEY_RULES.get(kind.resource.kind);
   if (rule === undefined) return { description: isNameless ? '' : key };
-  const named = kind.resource.kind === 'https_edge' && isNameless ? {} : { [rule.field]: rule.valueFor(key) };
+  const named = rule.field === 'hostports' && isNameless ? {} : { [rule.field]: rule.valueFor(key) };
   return { ...named, ...rule.others };
 }
 

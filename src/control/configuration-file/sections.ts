@@ -1,4 +1,5 @@
 import type { Module } from '../../modules/contract/module.ts';
+import { worksWhere } from '../../modules/module-config.ts';
 import { modules } from '../../modules/registry.ts';
 import { resources } from '../resources/registry.ts';
 import type { ConfigurationResource } from '../resources/resource.ts';
@@ -73,7 +74,7 @@ function kindOf(resource: ConfigurationResource, isShared: boolean): ObjectKind 
     resource,
     label: isShared ? resource.name : resource.kind,
     documentsKey: isShared ? `${resource.kind}s` : resource.listKey,
-    modules: modules.filter(({ level }) => level === resource.modules),
+    modules: modules.filter((module) => worksWhere(module, resource.passes ?? [])),
     children: new Map(children.map((child) => [childField(child), kindOf(child, false)])),
   };
 }

@@ -2,7 +2,7 @@ import type { TObject } from 'typebox';
 import Type from 'typebox';
 import { type BodyDecoder, createDecoder, patchDecoder } from '../../kit/schema/decode-body.ts';
 import type { Module } from '../../modules/contract/module.ts';
-import { moduleRecordKey } from '../../modules/module-config.ts';
+import { moduleRecordKey, worksWhere } from '../../modules/module-config.ts';
 import type { RecordKey } from '../../store/store.ts';
 import type { EventType } from '../resources/operation.ts';
 import type { ResourcePorts } from '../resources/registry.ts';
@@ -89,7 +89,7 @@ export interface CompiledResource extends CompiledConfig {
 }
 
 function compileResource(resource: CompiledResource['resource'], modules: readonly Module[]): CompiledResource {
-  const inline = modules.filter((module) => module.level === resource.modules);
+  const inline = modules.filter((module) => worksWhere(module, resource.passes ?? []));
   const inlineNames = inline.map((module) => module.name);
   return {
     ...compileConfig(resource.config, inlineNames),

@@ -2,6 +2,7 @@ import type { TObject } from 'typebox';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../kit/json.ts';
 import { type BodyDecoder, isEmpty } from '../../kit/schema/decode-body.ts';
 import { type FieldProblem, pointerTo } from '../../kit/schema/field-problem.ts';
+import type { OtherNames } from '../../kit/schema/other-names.ts';
 import { moduleProblems, normalized, sealed } from '../../modules/module-config.ts';
 import { settingsOf } from '../../modules/module-settings.ts';
 import type { RecordReader } from '../../store/replica/record-table.ts';
@@ -9,7 +10,7 @@ import type { Expectation, RecordKey, StoredRecord } from '../../store/store.ts'
 import { resourceErrors } from '../resources/errors.ts';
 import type { OperationBody, OperationRequest, OperationResult, Principal } from '../resources/operation.ts';
 import type { RecordChange } from '../resources/ports.ts';
-import { MAX_METADATA_BYTES, type OtherNames, type ResourceSettings } from '../resources/resource.ts';
+import { MAX_METADATA_BYTES, type ResourceSettings } from '../resources/resource.ts';
 import { canReadSecrets } from '../resources/scopes.ts';
 import type { CompiledModule, CompiledResource } from './catalog.ts';
 import type { DocumentsContext } from './documents-context.ts';

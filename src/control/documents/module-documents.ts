@@ -292,6 +292,6 @@ export class ModuleDocuments {
   }
 }
 
-function placeOf({ module, id, parentId }: ModuleAddress): PreparePorts['place'] {
-  return module.module.level === 'edge' ? { edgeId: id, routeId: null } : { edgeId: parentId ?? '', routeId: id };
+function placeOf({ compiled: { kind }, id, parentId }: ModuleAddress): PreparePorts['place'] {
+  return parentId === null ? { kind, edgeId: id, routeId: null } : { kind, edgeId: parentId, routeId: id };
 }

@@ -3,7 +3,7 @@ import { readOrNull } from '../../kit/read-or-null.ts';
 import { type FieldProblem, pointerTo } from '../../kit/schema/field-problem.ts';
 import type { Module } from '../../modules/contract/module.ts';
 import type { AskedClaims, LearningClient } from '../../modules/contract/prepare.ts';
-import { moduleRecordKey } from '../../modules/module-config.ts';
+import { moduleOfRoute, moduleRecordKey } from '../../modules/module-config.ts';
 import { type ModuleSettings, settingsOf } from '../../modules/module-settings.ts';
 import type { RecordReader } from '../../store/replica/record-table.ts';
 import type { Replica } from '../../store/replica/replica.ts';
@@ -12,8 +12,6 @@ import { type CompiledModule, type DocumentForm, ownerIdOf } from './catalog.ts'
 import type { DocumentsContext } from './documents-context.ts';
 import { invalidBody } from './errors.ts';
 import type { ModuleParts } from './record-puts.ts';
-
-const ROUTE_KIND = 'https_edge_route';
 
 interface RoutePlace {
   readonly edgeId: string;
@@ -55,8 +53,7 @@ export function askedOn(
 }
 
 function enabledConfig(routeId: string, { name }: Module, replica: Pick<Replica, 'get'>) {
-  const key = moduleRecordKey(ROUTE_KIND, routeId, name);
-  const config = replica.get(key.kind, key.id)?.doc ?? null;
+  const config = moduleOfRoute(replica, routeId, name)?.doc ?? null;
   return config === null || config['enabled'] === false ? null : config;
 }
 

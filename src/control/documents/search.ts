@@ -1,3 +1,4 @@
+import { edgeRecord } from '../../edges/record-kinds.ts';
 import { TimeSlice } from '../../kit/async/slices.ts';
 import type { JsonValue } from '../../kit/json.ts';
 import type { RecordReader } from '../../store/replica/record-table.ts';
@@ -86,7 +87,7 @@ export function titleOf(record: StoredRecord, reader: RecordReader): string {
 }
 
 function hostsAbove({ parent }: StoredRecord, reader: RecordReader): readonly string[] {
-  const edge = parent === null ? undefined : reader.get('https_edge', parent);
+  const edge = parent === null ? undefined : edgeRecord(reader, parent);
   return [...textsOf(edge?.doc['hostports'])].slice(0, MAX_HOSTS).map(withoutPort);
 }
 

@@ -5,10 +5,12 @@ import { KSUID_PATTERN } from '../../kit/text/ksuid.ts';
 const MAX_LIMIT = 100;
 
 /** A query parameter for an id of one kind. */
-export function idParameter(prefix: string, description: string): TString {
+export function idParameter(prefixes: string | readonly string[], description: string): TString {
+  const [first = '', ...others] = [prefixes].flat();
+  const shown = [first, ...others].map((prefix) => `"${prefix}_"`).join(' or ');
   return Type.String({
-    pattern: `^${prefix}_${KSUID_PATTERN}$`,
-    description: `${description} An id: "${prefix}_" and 27 letters and digits.`,
+    pattern: `^${others.length === 0 ? first : `(${[first, ...others].join('|')})`}_${KSUID_PATTERN}$`,
+    description: `${description} An id: ${shown} and 27 letters and digits.`,
   });
 }
 

@@ -1,3 +1,4 @@
+import { edgeKinds } from '../../edges/registry.ts';
 import { agentInvitations } from './agent_invitations/agent-invitations.ts';
 import { alerts } from './alerts/alerts.ts';
 import { apiKeys } from './api_keys/api-keys.ts';
@@ -10,6 +11,7 @@ import { changes } from './changes/changes.ts';
 import { changesets } from './changesets/changesets.ts';
 import { consoleSessions } from './console_sessions/console-sessions.ts';
 import { credentials } from './credentials/credentials.ts';
+import { resourcesOfEdges } from './edge-resources.ts';
 import { endpoints } from './endpoints/endpoints.ts';
 import { eventDeliveries } from './event_deliveries/event-deliveries.ts';
 import { eventDestinations } from './event_destinations/event-destinations.ts';
@@ -18,8 +20,6 @@ import { eventSubscriptions } from './event_subscriptions/event-subscriptions.ts
 import { eventTypes } from './event_types/event-types.ts';
 import { explain } from './explain/explain.ts';
 import { guestLinks } from './guest_links/guest-links.ts';
-import { httpsEdgeRoutes } from './https_edge_routes/https-edge-routes.ts';
-import { httpsEdges } from './https_edges/https-edges.ts';
 import { ipPolicies } from './ip_policies/ip-policies.ts';
 import { ipPolicyLists } from './ip_policy_lists/ip-policy-lists.ts';
 import { ipPolicyRules } from './ip_policy_rules/ip-policy-rules.ts';
@@ -42,8 +42,7 @@ import { tunnels } from './tunnels/tunnels.ts';
 import { userAccounts } from './user_accounts/user-accounts.ts';
 
 const registered = [
-  httpsEdges,
-  httpsEdgeRoutes,
+  ...resourcesOfEdges(edgeKinds),
   ...backendResources,
   backends,
   certificateAuthorities,

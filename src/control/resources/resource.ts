@@ -1,8 +1,10 @@
 import type { Static, TNull, TObject, TProperties, TSchema } from 'typebox';
 import Type from 'typebox';
 import type { BackendSettings } from '../../backends/backend.ts';
+import type { ListenerSettings, Passing } from '../../edges/edge-kind.ts';
 import type { JsonObject } from '../../kit/json.ts';
 import type { FieldProblem } from '../../kit/schema/field-problem.ts';
+import type { OtherNames } from '../../kit/schema/other-names.ts';
 import type { ModuleSettings } from '../../modules/module-settings.ts';
 import type { EndedPerson } from '../../store/identity-store.ts';
 import type { RecordReader } from '../../store/replica/record-table.ts';
@@ -60,8 +62,8 @@ export interface ConfigurationResource<Config extends TObject = TObject, in Port
   readonly shownOnce?: TProperties;
   /** The record that this one belongs to and is deleted with: by path parameter, or by a field of the configuration. */
   readonly parent?: ParentLink;
-  /** Which modules are inline in it. */
-  readonly modules?: 'edge' | 'route';
+  /** What passes the modules that are inline in it; absent: it has none. */
+  readonly passes?: readonly Passing[];
   /** Child resources that are rendered completely inside this one, under their list key. */
   readonly inlineChildren?: readonly string[];
   /** The object's host names have certificates, whose problems a response header reports. */
@@ -149,20 +151,6 @@ export interface ConfigurationResource<Config extends TObject = TObject, in Port
 /** Null: it does not exist. */
 export type ReferredReader = (id: string) => { readonly kind: string; readonly doc: JsonObject } | null;
 
-export interface OtherNames {
-  /** Maps another name of a field to that field. */
-  readonly aliases?: Readonly<Record<string, string>>;
-  /** Fields that do not exist here and that clients send empty. */
-  readonly ignoredIfEmpty?: readonly string[];
-  /** Fields that read null here, because other ones do their work: what to use in place of each, for the message. */
-  readonly retired?: Readonly<Record<string, string>>;
-  /**
-   * Fields that the retired service's Python client sends empty with every PATCH that does not name them. In requests
-   * with that service's version header, empty counts as absent: a new description must not remove the event sources.
-   */
-  readonly leftOutIfEmptyOnPatch?: readonly string[];
-}
-
 /** A value that only one record may hold. */
 export interface ClaimedKey extends UniqueKey {
   /** The field that holds it; absent when the client did not choose it. */
@@ -226,13 +214,9 @@ interface Authorization {
   readonly eventTypes: readonly EventType[];
 }
 
-export interface ResourceSettings extends BackendSettings {
+export interface ResourceSettings extends BackendSettings, ListenerSettings {
   /** Values of the modules' own settings, for their checks. */
   readonly moduleSettings: ModuleSettings;
-  /** The ports that visitors can use; null: any free one. */
-  readonly edgePorts: readonly number[] | null;
-  /** Names of agents' tunnels that an edge with this host, which may be a wildcard, would take over. */
-  tunnelNamesUnder(host: string): readonly string[];
   /** Where TLS certificates may name files. */
   readonly certificateFileDirs: readonly string[];
   readonly region: string;

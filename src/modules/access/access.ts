@@ -1,3 +1,4 @@
+import { routeRecordKinds } from '../../edges/record-kinds.ts';
 import { fieldName } from '../../kit/schema/field-problem.ts';
 import { defineModule } from '../contract/module.ts';
 import type { Preparation, PreparePorts } from '../contract/prepare.ts';
@@ -18,7 +19,7 @@ import { compileRules } from './rules.ts';
 /** Decides which of the people, programs and guests that are known on a route may enter it. */
 export const access = defineModule({
   name: 'access',
-  level: 'route',
+  on: ['requests'],
   decidesAccess: true,
   readsPath: false,
   title: 'Access module',
@@ -46,7 +47,7 @@ export const access = defineModule({
   ownPaths: [GUEST_PATH],
   secretPaths: [GUEST_PATH],
   recordKinds: [TOKEN_USE_KIND, GUEST_LINK_USE_KIND],
-  followedKinds: [ACCOUNT_KIND, TOKEN_KIND, GUEST_LINK_KIND, 'https_edge_route'],
+  followedKinds: [ACCOUNT_KIND, TOKEN_KIND, GUEST_LINK_KIND, ...routeRecordKinds],
   createRuntime: (ports) => AccessRuntime.open(ports),
 });
 

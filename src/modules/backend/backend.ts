@@ -14,7 +14,7 @@ const backendConfig = Type.Object({
 /** Selects the backend of a route's requests. */
 export const backend = defineModule({
   name: 'backend',
-  level: 'route',
+  on: ['requests', 'connections'],
   decidesAccess: false,
   readsPath: false,
   title: 'Backend module',

@@ -67,7 +67,7 @@ const users = new UserSeal();
 /** Requires a user name and a password, which the route itself knows. */
 export const basicAuth = defineModule({
   name: 'basic_auth',
-  level: 'route',
+  on: ['requests'],
   decidesAccess: true,
   readsPath: false,
   isLogin: true,

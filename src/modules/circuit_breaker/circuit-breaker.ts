@@ -95,7 +95,7 @@ function refusal(retryAfterMs: number): Refusal {
 /** Refuses requests while the backend fails. */
 export const circuitBreaker = defineModule({
   name: 'circuit_breaker',
-  level: 'route',
+  on: ['requests'],
   decidesAccess: false,
   readsPath: false,
   title: 'Circuit breaker module',

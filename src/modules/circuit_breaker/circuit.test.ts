@@ -9,7 +9,7 @@ import { breakCircuit } from './circuit-breaker.ts';
 import { CircuitBreakerRuntime } from './circuit-breaker-runtime.ts';
 import { CircuitTable, circuitStateOf } from './circuit-table.ts';
 
-const PLACE = { edgeId: 'edghts_1', routeId: 'edghtsrt_1' };
+const PLACE = { kind: 'https_edge_route', edgeId: 'edghts_1', routeId: 'edghtsrt_1' };
 const THREADS = 2;
 
 interface Config {

@@ -61,7 +61,7 @@ const compressionConfig = Type.Object({ enabled: enabledField });
 /** Compresses responses for clients that accept it. */
 export const compression = defineModule({
   name: 'compression',
-  level: 'route',
+  on: ['requests'],
   decidesAccess: false,
   readsPath: false,
   title: 'Compression module',

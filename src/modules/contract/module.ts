@@ -1,5 +1,6 @@
 import type { Static, TObject, TProperties } from 'typebox';
 import Type from 'typebox';
+import type { Passing } from '../../edges/edge-kind.ts';
 import type { JsonObject } from '../../kit/json.ts';
 import type { FieldProblem } from '../../kit/schema/field-problem.ts';
 import type { DeclaredSettings, SettingValues } from '../../kit/settings/setting.ts';
@@ -26,7 +27,8 @@ import type { DeclaresPaths, DeclaresRequestChanges } from './prepared-module.ts
 interface EveryModule<Config extends TObject, Settings extends DeclaredSettings, Runtime> {
   /** Wire name, which is also the folder's name. */
   readonly name: string;
-  readonly level: 'edge' | 'route';
+  /** What it is asked about: it can be set on each edge and route that this passes. */
+  readonly on: readonly Passing[];
   /** Whether it decides who may enter: see src/proxy/snapshot/route-table.ts for what follows from it. */
   readonly decidesAccess: boolean;
   /**

@@ -25,6 +25,15 @@ export interface PreparationProblem {
   readonly message: string;
 }
 
+/** Where a module is set. */
+export interface ModulePlace {
+  /** Kind of the record. */
+  readonly kind: string;
+  readonly edgeId: string;
+  /** Null: on the edge itself. */
+  readonly routeId: string | null;
+}
+
 /** Data that a module may read while it is being prepared. Reading a record makes the route depend on it. */
 export interface PreparePorts<Runtime = ModuleRuntime, Settings = Readonly<Record<string, unknown>>> {
   /** A configuration record's document, with its secrets. */
@@ -43,8 +52,7 @@ export interface PreparePorts<Runtime = ModuleRuntime, Settings = Readonly<Recor
   readonly settings: Settings;
   /** The claims that rules of the same route read. */
   readonly askedClaims: () => readonly AskedClaims[];
-  /** Where the module is attached. */
-  readonly place: { readonly edgeId: string /** Null for a module of an edge. */; readonly routeId: string | null };
+  readonly place: ModulePlace;
   /** What `createRuntime` made; null where no traffic is served and only problems are collected. */
   readonly runtime: Runtime | null;
 }

@@ -24,7 +24,7 @@ const source: ValueSource = {
   },
   headerLines: (name) => (name === 'x-one' ? ['1', '2'] : name === 'cookie' ? ['a=1; b=2'] : []),
   response: null,
-  place: { edgeId: 'edghts_1', routeId: 'edghtsrt_1' },
+  place: { kind: 'https_edge_route', edgeId: 'edghts_1', routeId: 'edghtsrt_1' },
 };
 
 function read(value: string): string | null {

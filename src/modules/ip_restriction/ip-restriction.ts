@@ -182,7 +182,7 @@ const ipRestrictionConfig = Type.Object({
 /** Admits an address when an allow rule or list of the policies matches it and no deny rule or list does. */
 export const ipRestriction = defineModule({
   name: 'ip_restriction',
-  level: 'route',
+  on: ['requests', 'connections'],
   decidesAccess: true,
   readsPath: false,
   title: 'IP restriction module',

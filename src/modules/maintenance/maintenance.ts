@@ -36,7 +36,7 @@ const maintenanceConfig = Type.Object({
 /** Pauses a site, except for those who work on it. */
 export const maintenance = defineModule({
   name: 'maintenance',
-  level: 'route',
+  on: ['requests'],
   decidesAccess: true,
   readsPath: false,
   title: 'Maintenance module',

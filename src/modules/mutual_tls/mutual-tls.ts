@@ -101,7 +101,7 @@ const mutualTlsConfig = Type.Object({
 /** Admits only clients with a certificate of one of these authorities. */
 export const mutualTls = defineModule({
   name: 'mutual_tls',
-  level: 'edge',
+  on: ['handshakes'],
   decidesAccess: true,
   readsPath: false,
   title: 'Mutual TLS module',

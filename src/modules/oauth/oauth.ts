@@ -135,7 +135,7 @@ export function acceptOauthForm(form: JsonObject): AcceptedForm | { readonly pro
 /** Requires a login at one of eight providers, most of which are not OpenID providers. */
 export const oauth = defineModule({
   name: 'oauth',
-  level: 'route',
+  on: ['requests'],
   decidesAccess: true,
   readsPath: false,
   isLogin: true,

@@ -271,7 +271,7 @@ export const oidcConfig = Type.Object({
 /** Requires a login at an OpenID provider before a request may pass. */
 export const oidc = defineModule({
   name: 'oidc',
-  level: 'route',
+  on: ['requests'],
   decidesAccess: true,
   readsPath: false,
   isLogin: true,

@@ -48,7 +48,7 @@ export function limitRequests(
 function prepareLimit(
   limit: Limit,
   at: number,
-  { edgeId, routeId }: PreparePorts['place'],
+  { kind, edgeId, routeId }: PreparePorts['place'],
   table: LimitTable,
 ): PreparedLimit {
   const owner = routeId ?? edgeId;
@@ -61,7 +61,7 @@ function prepareLimit(
     key: limit.key,
     policy: `"${name}";q=${limit.limit};w=${limit.window_seconds}`,
     rule: {
-      ...{ kind: 'https_edge_route', id: owner, parent: edgeId },
+      ...{ kind, id: owner, parent: edgeId },
       text: `${name}: ${limit.limit} in ${limit.window_seconds} s by ${limit.key}`,
     },
     hashKey: table.hashKeyOf(identityOf(owner, limit)),

@@ -78,7 +78,7 @@ function limitOf(text: string): Limit | null {
 /** Refuses requests that come too fast. */
 export const rateLimit = defineModule({
   name: 'rate_limit',
-  level: 'route',
+  on: ['requests'],
   decidesAccess: false,
   readsPath: false,
   title: 'Rate limit module',

@@ -131,7 +131,7 @@ function sameSite(authority: string): string {
 /** Sends visitors to other addresses. */
 export const redirect = defineModule({
   name: 'redirect',
-  level: 'route',
+  on: ['requests'],
   decidesAccess: false,
   readsPath: ({ rules }) => firstRule(rules),
   title: 'Redirect module',

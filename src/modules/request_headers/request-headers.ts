@@ -45,7 +45,7 @@ const NAME = 'request_headers';
 /** Changes the headers that the upstream gets. */
 export const requestHeaders = defineModule({
   name: NAME,
-  level: 'route',
+  on: ['requests'],
   decidesAccess: false,
   readsPath: pathHeader,
   title: 'Request headers module',

@@ -51,7 +51,7 @@ function sentLines(request: TrafficRequest): (name: string) => readonly string[]
 /** Changes the headers of responses of backends. */
 export const responseHeaders = defineModule({
   name: 'response_headers',
-  level: 'route',
+  on: ['requests'],
   decidesAccess: false,
   readsPath: pathHeader,
   title: 'Response headers module',

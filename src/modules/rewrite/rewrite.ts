@@ -36,7 +36,7 @@ function rewritePaths(rules: readonly PathRule[]): Pick<PreparedModule, 'transfo
 /** Changes the path that the upstream gets. */
 export const rewrite = defineModule({
   name: 'rewrite',
-  level: 'route',
+  on: ['requests'],
   decidesAccess: false,
   readsPath: ({ rules }) => firstRule(rules),
   title: 'Rewrite module',

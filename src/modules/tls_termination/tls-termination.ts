@@ -12,7 +12,7 @@ const tlsTerminationConfig = Type.Object({
 /** Sets the minimum TLS version of an edge. */
 export const tlsTermination = defineModule({
   name: 'tls_termination',
-  level: 'edge',
+  on: ['handshakes'],
   decidesAccess: false,
   readsPath: false,
   title: 'TLS termination module',

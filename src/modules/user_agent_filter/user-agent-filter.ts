@@ -96,7 +96,7 @@ const userAgentFilterConfig = Type.Object({
 /** Refuses programs by the name that they give themselves. */
 export const userAgentFilter = defineModule({
   name: 'user_agent_filter',
-  level: 'route',
+  on: ['requests'],
   decidesAccess: true,
   readsPath: false,
   title: 'User agent filter module',

@@ -1,7 +1,10 @@
 import { isIP } from 'node:net';
+import { edgeRecordKindOf } from '../../edges/edge-kind.ts';
+import { namesIn } from '../../edges/owned-names.ts';
+import { storedEdgeKinds } from '../../edges/record-kinds.ts';
 import { SliceLane, TimeSlice } from '../../kit/async/slices.ts';
 import { isJsonObject } from '../../kit/json.ts';
-import { hostNameProblem, hostOf, lowerCaseHost } from '../../kit/net/host-name.ts';
+import { hostNameProblem, lowerCaseHost } from '../../kit/net/host-name.ts';
 import type { Replica } from '../../store/replica/replica.ts';
 import type { StoredRecord } from '../../store/store.ts';
 import type { PrivateKeyType } from './records.ts';
@@ -26,7 +29,8 @@ interface WantedOptions {
   readonly nowMs: number;
 }
 
-export const WANTED_KINDS: readonly string[] = ['https_edge', 'reserved_domain', 'tls_certificate'];
+const EDGES_WITH_CERTIFICATES = storedEdgeKinds.filter(({ endsTls }) => endsTls).map(edgeRecordKindOf);
+export const WANTED_KINDS: readonly string[] = [...EDGES_WITH_CERTIFICATES, 'reserved_domain', 'tls_certificate'];
 
 interface Policy {
   readonly certificateId: string;
@@ -48,11 +52,10 @@ export async function wantedNames({ replica, ownNames, hasDns, nowMs }: WantedOp
     policies.set(domain, policyOf(doc['certificate_id'], doc['certificate_management_policy']));
     hosts.add(domain);
   });
-  await inSlices(replica.all('https_edge'), ({ doc }) => {
-    for (const hostport of (doc['hostports'] ?? []) as readonly string[]) {
-      hosts.add(lowerCaseHost(hostOf(hostport)));
-    }
-  });
+  for (const kind of EDGES_WITH_CERTIFICATES)
+    await inSlices(replica.all(kind), ({ doc }) => {
+      for (const host of namesIn(doc)) hosts.add(lowerCaseHost(host));
+    });
   const own = new Set(ownNames.map(lowerCaseHost));
   const names = new Map<string, WantedName>();
   let changesAtMs: number | null = null;

@@ -1,15 +1,24 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
+import { edgeKinds } from '../../edges/registry.ts';
 import type { JsonObject } from '../../kit/json.ts';
 import { moduleRecordKey } from '../../modules/module-config.ts';
 import { modules } from '../../modules/registry.ts';
 import { RecordTable } from '../../store/replica/record-table.ts';
-import { compileEdge, OWNER_KINDS } from './compile-edge.ts';
+import { compileEdge } from './compile-edge.ts';
 import { EdgeDependencies, TrackingReader } from './edge-dependencies.ts';
+import { KindsOfEdges } from './kinds-of-edges.ts';
 import { ModuleTables } from './module-tables.ts';
 
 const ROUTES = ['route_1', 'route_2', 'route_3'];
-const definitions = { modules, tables: new ModuleTables(modules, OWNER_KINDS), kindOfId: () => 'static_backend' };
+const OWNER_KINDS = { edge: 'https_edge', route: 'https_edge_route' } as const;
+const kinds = new KindsOfEdges(edgeKinds);
+const definitions = {
+  modules,
+  kinds,
+  tables: new ModuleTables(modules, kinds.owners),
+  kindOfId: () => 'static_backend',
+};
 
 suite('dependencies of a compiled edge', () => {
   test('are the records that exist, not the modules that each route could have', () => {
@@ -18,7 +27,7 @@ suite('dependencies of a compiled edge', () => {
   });
 
   test('include a module that is added to a route later', () => {
-    const index = new EdgeDependencies();
+    const index = new EdgeDependencies(kinds.recordKinds);
     index.add('edge_1', compiled().dependencies);
     for (const name of ['compression', 'of_a_later_version']) {
       const record = { ...moduleRecordKey(OWNER_KINDS.route, 'route_2', name), parent: 'route_2', doc: {} };
@@ -28,7 +37,7 @@ suite('dependencies of a compiled edge', () => {
   });
 
   test('of one edge stay when another edge that shared them is removed', () => {
-    const index = new EdgeDependencies();
+    const index = new EdgeDependencies(kinds.recordKinds);
     for (const edge of ['edge_1', 'edge_2', 'edge_1']) index.add(edge, new Set(['backend_1', edge]));
     const deleted = [{ op: 'delete', key: { kind: 'static_backend', id: 'backend_1' }, revision: 9 }] as const;
     assert.deepEqual([...index.edgesAffectedBy(deleted)].sort(), ['edge_1', 'edge_2']);

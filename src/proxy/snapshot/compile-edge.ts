@@ -1,18 +1,17 @@
 import { hash } from 'node:crypto';
-import type { JsonObject } from '../../kit/json.ts';
+import type { EdgeKind } from '../../edges/edge-kind.ts';
 import type { ConfiguredBy } from '../../modules/contract/agent-form.ts';
 import type { TlsPolicy } from '../../modules/contract/decides.ts';
 import type { ModuleRuntime } from '../../modules/contract/keeps-state.ts';
 import type { Module } from '../../modules/contract/module.ts';
 import type { AddressLists, AskedClaims, PreparePorts, ReadsChildTables } from '../../modules/contract/prepare.ts';
 import type { PreparedModule } from '../../modules/contract/prepared-module.ts';
-import { moduleRecordId, moduleRecordKey, pathReaderOf } from '../../modules/module-config.ts';
+import { moduleRecordId, pathReaderOf } from '../../modules/module-config.ts';
 import { type ModuleSettings, settingsOf } from '../../modules/module-settings.ts';
 import { namesOf } from '../../modules/reserved-names.ts';
-import type { BrowsableReader } from '../../store/replica/record-table.ts';
 import type { StoredRecord } from '../../store/store.ts';
 import { backendPathReader, type KindOfId, SharedBackends } from './compile-backend.ts';
-import { TrackingReader } from './edge-dependencies.ts';
+import type { TrackingReader } from './edge-dependencies.ts';
 import {
   type AdmissionStep,
   EdgeCookieNames,
@@ -22,13 +21,9 @@ import {
   type NamedModule,
   type RouteSnapshot,
 } from './edge-snapshot.ts';
-import { hostsOf } from './host-table.ts';
+import { type KindsOfEdges, type OwnerKind, ownersOf } from './kinds-of-edges.ts';
 import { configDigest, configOf, type ModuleTables, type UnknownModule } from './module-tables.ts';
 import { type AmbiguousPaths, RouteTable } from './route-table.ts';
-
-const EDGE_KIND = 'https_edge';
-const ROUTE_KIND = 'https_edge_route';
-export const OWNER_KINDS = { edge: EDGE_KIND, route: ROUTE_KIND } as const;
 
 const NO_SETTINGS: ModuleSettings = new Map();
 const NO_LISTS: AddressLists = { of: () => ({ problem: 'lists are not loaded here' }) };
@@ -37,6 +32,8 @@ const NO_LISTS: AddressLists = { of: () => ({ problem: 'lists are not loaded her
 export interface Definitions {
   readonly modules: readonly Module[];
   readonly kindOfId: KindOfId;
+  /** Absent: all that are registered. */
+  readonly edgeKinds?: readonly EdgeKind[];
   /** By module; empty where nothing is served. */
   readonly runtimes?: ReadonlyMap<string, ModuleRuntime>;
   /** Absent: the defaults. */
@@ -50,6 +47,7 @@ export interface Definitions {
 /** Definitions with the tables that `Snapshots` makes of them once. */
 export interface CompileDefinitions extends Definitions {
   readonly tables: ModuleTables;
+  readonly kinds: KindsOfEdges;
   /** Absent: they are made of what the reader has, for each edge. */
   readonly childTable?: ReadsChildTables | undefined;
   /** Absent: they are compiled from what the reader has, for each edge. */
@@ -62,8 +60,8 @@ interface EdgeContext {
   readonly reader: TrackingReader;
   readonly ports: RecordPorts;
   readonly backends: SharedBackends;
-  /** Modules that this version does not know, on owners of this level. */
-  readonly unknown: Readonly<Record<Module['level'], readonly UnknownModule[]>>;
+  /** Modules that this version does not know, by the kind of their owners. */
+  readonly unknown: ReadonlyMap<string, readonly UnknownModule[]>;
 }
 
 /** The ports of a module that are the same for the whole edge. */
@@ -80,6 +78,8 @@ interface PreparedModules {
   readonly tls: TlsPolicy;
 }
 
+const NO_MODULES: PreparedModules = { modules: [], problems: [], access: [], pathReader: null, tls: {} };
+
 interface UnpreparedModule {
   readonly problem: ModuleProblem;
   readonly tls: TlsPolicy;
@@ -92,28 +92,27 @@ export function compileEdge(
   definitions: CompileDefinitions,
   configuredBy: ConfiguredBy,
 ): EdgeSnapshot | null {
-  const record = reader.get(EDGE_KIND, edgeId);
-  if (record === undefined) return null;
-  const { tables } = definitions;
-  const unknown = {
-    edge: tables.unknownModules(EDGE_KIND, reader.kinds()),
-    route: tables.unknownModules(ROUTE_KIND, reader.kinds()),
-  };
+  const { tables, kinds } = definitions;
+  const found = kinds.find(reader, edgeId);
+  if (found === undefined) return null;
+  const { kind, record } = found;
   const context: EdgeContext = {
     definitions,
     reader,
     ports: recordPorts(reader, configuredBy, definitions),
     backends: definitions.backends ?? new SharedBackends(reader, definitions.kindOfId),
-    unknown,
+    unknown: new Map(ownersOf(kind).map((each) => [each.kind, tables.unknownModules(each.kind, reader.kinds())])),
   };
-  const own = prepareAll(context, { edgeId, routeId: null });
+  const [owner, ofRoutes] = ownersOf(kind);
+  const own = prepareAll(context, owner, { kind: record.kind, edgeId, routeId: null });
   // Complete when the last route is compiled; the routes share it.
   const ownCookieNames = new EdgeCookieNames(tables.isReservedCookie);
-  const routes = reader.children(ROUTE_KIND, edgeId).map((route) => compileRoute(route, own, context, ownCookieNames));
+  const records = ofRoutes === undefined ? [] : reader.children(ofRoutes.kind, edgeId);
+  const routes = records.map((route) => compileRoute(route, ofRoutes ?? owner, own, { context, ownCookieNames }));
   for (const { modules } of routes) {
     for (const { prepared } of modules) for (const name of prepared.ownCookieNames ?? []) ownCookieNames.add(name);
   }
-  const hosts = hostsOf(record);
+  const hosts = kinds.hostsOf(record);
   const { tls } = own;
   const problem = own.problems[0] ?? null;
   return {
@@ -126,28 +125,54 @@ export function compileEdge(
     problems: own.problems,
     ownPathRoutes: routes.filter((route) => route.problem === null && route.modules.some(hasHook('ownPaths'))),
     secretPaths: tables.secretPaths,
+    ...(kind.routes === null && { connection: compileConnection(edgeId, own, context, ownCookieNames) }),
   };
 }
 
 function compileRoute(
   record: StoredRecord,
+  owner: OwnerKind,
   edge: PreparedModules,
+  { context, ownCookieNames }: Pick<RouteParts, 'context' | 'ownCookieNames'>,
+): RouteSnapshot {
+  const edgeId = record.parent ?? '';
+  const prepared = prepareAll(context, owner, { kind: record.kind, edgeId, routeId: record.id });
+  const matchType = record.doc['match_type'] as RouteSnapshot['matchType'];
+  const match = record.doc['match'] as string;
+  return assembleRoute({ id: record.id, edgeId, matchType, match }, { edge, prepared, context, ownCookieNames });
+}
+
+/** What decides about the connections of an edge without routes, and where they go: as a route for everything. */
+function compileConnection(
+  edgeId: string,
+  own: PreparedModules,
   context: EdgeContext,
   ownCookieNames: EdgeCookieNames,
 ): RouteSnapshot {
+  const place = { id: edgeId, edgeId, matchType: 'path_prefix', match: '/' } as const;
+  return assembleRoute(place, { edge: NO_MODULES, prepared: own, context, ownCookieNames });
+}
+
+interface RouteParts {
+  /** The modules of its edge. */
+  readonly edge: PreparedModules;
+  readonly prepared: PreparedModules;
+  readonly context: EdgeContext;
+  readonly ownCookieNames: EdgeCookieNames;
+}
+
+function assembleRoute(
+  place: Pick<RouteSnapshot, 'id' | 'edgeId' | 'matchType' | 'match'>,
+  { edge, prepared, context, ownCookieNames }: RouteParts,
+): RouteSnapshot {
   const { tables, modules: registry } = context.definitions;
-  const edgeId = record.parent ?? '';
-  const prepared = prepareAll(context, { edgeId, routeId: record.id });
   const backendId = prepared.modules.find(hasHook('backendId'))?.prepared.backendId;
   const compiled = backendId === undefined ? { backend: null } : compileBackend(backendId, context);
   const own = 'problem' in compiled ? withProblem(prepared, compiled.problem) : prepared;
   const inOrder = [...edge.modules, ...own.modules].sort((a, b) => tables.position(a.name) - tables.position(b.name));
   const backend = 'backend' in compiled ? compiled.backend : null;
   return {
-    id: record.id,
-    edgeId,
-    matchType: record.doc['match_type'] as RouteSnapshot['matchType'],
-    match: record.doc['match'] as string,
+    ...place,
     access: own.access.length === 0 ? '' : hash('sha256', own.access.join(' '), 'base64url'),
     pathReader: edge.pathReader ?? own.pathReader ?? (backend === null ? null : backendPathReader(backend)),
     modules: inOrder,
@@ -175,10 +200,9 @@ function withProblem(prepared: PreparedModules, message: string): PreparedModule
   return { ...prepared, problems: [...prepared.problems, problem] };
 }
 
-function prepareAll(context: EdgeContext, place: PreparePorts['place']): PreparedModules {
+function prepareAll(context: EdgeContext, owner: OwnerKind, place: PreparePorts['place']): PreparedModules {
   const { definitions, reader, ports, unknown } = context;
   const { tables, runtimes, moduleSettings = NO_SETTINGS } = definitions;
-  const level = place.routeId === null ? 'edge' : 'route';
   const ownerId = place.routeId ?? place.edgeId;
   const modules: NamedModule[] = [];
   const problems: ModuleProblem[] = [];
@@ -186,11 +210,11 @@ function prepareAll(context: EdgeContext, place: PreparePorts['place']): Prepare
   let pathReader: string | null = null;
   const tls: TlsPolicy = {};
   const askedClaims = (): readonly AskedClaims[] =>
-    tables.routeModules.flatMap(({ module, kind }) => {
+    tables.on(owner.kind).flatMap(({ module, kind }) => {
       const record = module.askedClaims === undefined ? null : enabledRecord(reader, kind, ownerId, module.name);
       return record === null ? [] : (module.askedClaims?.(configOf(record)) ?? []);
     });
-  for (const { module, kind } of level === 'edge' ? tables.edgeModules : tables.routeModules) {
+  for (const { module, kind } of tables.on(owner.kind)) {
     const record = enabledRecord(reader, kind, ownerId, module.name);
     if (record === null) continue;
     if (module.decidesAccess) access.push(`${module.name}:${configDigest(record)}`);
@@ -208,13 +232,13 @@ function prepareAll(context: EdgeContext, place: PreparePorts['place']): Prepare
   }
   const logins = tables.logins.filter(({ name }) => modules.some((each) => each.name === name));
   if (logins.length > 1) problems.push(severalLogins(logins));
-  for (const { name, kind } of unknown[level]) {
+  for (const { name, kind } of unknown.get(owner.kind) ?? []) {
     const record = enabledRecord(reader, kind, ownerId, name);
     if (record === null) continue;
     // The module may have been there to deny access.
     access.push(`${name}:${configDigest(record)}`);
     pathReader ??= name;
-    const { problem, tls: demanded } = unknownModule(name, level);
+    const { problem, tls: demanded } = unknownModule(name, owner, place);
     problems.push(problem);
     Object.assign(tls, demanded);
   }
@@ -227,11 +251,12 @@ function enabledRecord(reader: TrackingReader, kind: string, ownerId: string, na
 }
 
 /** A module that cannot be applied rejects traffic: it may have been there to deny access. */
-function unknownModule(name: string, level: Module['level']): UnpreparedModule {
+function unknownModule(name: string, { passes }: OwnerKind, { routeId }: PreparePorts['place']): UnpreparedModule {
+  const level = routeId === null ? 'edge' : 'route';
   const message = `the ${name} module was set by a later version of Postern, which this version cannot apply: start that version, or delete the ${level}`;
   return {
     problem: { module: name, code: 'ERR_POSTERN_MODULE_UNAVAILABLE', message },
-    tls: level === 'edge' ? { clientAuthorities: [] } : {},
+    tls: passes.includes('handshakes') ? { clientAuthorities: [] } : {},
   };
 }
 
@@ -253,7 +278,7 @@ function prepareOne(module: Module, record: StoredRecord, ports: PreparePorts): 
   } catch (error) {
     const message = `the ${module.name} module could not be prepared (${error instanceof Error ? error.message : 'unknown'})`;
     // Nobody knows what a broken edge module would have required of handshakes: none is accepted.
-    const tls: TlsPolicy = module.level === 'edge' ? { clientAuthorities: [] } : {};
+    const tls: TlsPolicy = module.on.includes('handshakes') ? { clientAuthorities: [] } : {};
     return { problem: { module: module.name, code: 'ERR_POSTERN_MODULE_UNAVAILABLE', message }, tls };
   }
 }
@@ -286,84 +311,6 @@ function recordPorts(
 function madeOf(children: RecordPorts['children']): ReadsChildTables {
   return (table, parentId) =>
     children(table.kind, parentId).reduce((value, child) => table.changed(value, null, child), table.empty);
-}
-
-/** An edge with one host and one catch-all route, without stored records. */
-export interface DetachedEdge {
-  readonly id: string;
-  readonly host: string;
-  readonly isPlain: boolean;
-  /** Decoded configuration of each of its modules except the backend. */
-  readonly modules: ReadonlyMap<string, JsonObject>;
-  /** Records that the modules refer to: policies, authorities. */
-  readonly records: readonly DetachedRecord[];
-  readonly backend: { readonly kind: string; readonly id: string; readonly config: JsonObject };
-}
-
-export interface DetachedRecord {
-  readonly kind: string;
-  readonly id: string;
-  readonly parent: string | null;
-  readonly doc: JsonObject;
-}
-
-/**
- * Compiled by the same code as stored edges, from records that exist only here. So every protection of an edge applies,
- * in the same order.
- */
-export function compileDetached(edge: DetachedEdge, definitions: CompileDefinitions): EdgeSnapshot {
-  const { backend } = edge;
-  const kindOfId = (id: string): string | null => (id === backend.id ? backend.kind : definitions.kindOfId(id));
-  const reader = new TrackingReader(new DetachedReader(recordsOf(edge, definitions.modules)));
-  const snapshot = compileEdge(
-    edge.id,
-    reader,
-    { ...definitions, kindOfId, childTable: undefined, backends: undefined },
-    'agent',
-  );
-  if (snapshot === null) throw new Error(`${edge.id} was compiled from records without itself`);
-  return edge.isPlain ? { ...snapshot, isPlain: true } : snapshot;
-}
-
-function recordsOf(edge: DetachedEdge, modules: readonly Module[]): readonly DetachedRecord[] {
-  const { id, backend } = edge;
-  const configs = new Map(edge.modules).set('backend', { enabled: true, backend_id: backend.id });
-  const ofModules = modules.flatMap((module): readonly DetachedRecord[] => {
-    const doc = configs.get(module.name);
-    const ownerKind = module.level === 'edge' ? EDGE_KIND : ROUTE_KIND;
-    return doc === undefined ? [] : [{ ...moduleRecordKey(ownerKind, id, module.name), parent: id, doc }];
-  });
-  return [
-    { kind: EDGE_KIND, id, parent: null, doc: { hostports: [`${edge.host}:443`] } },
-    { kind: ROUTE_KIND, id, parent: id, doc: { match_type: 'path_prefix', match: '/' } },
-    { kind: backend.kind, id: backend.id, parent: null, doc: backend.config },
-    ...ofModules,
-    ...edge.records,
-  ];
-}
-
-class DetachedReader implements BrowsableReader {
-  readonly #records: readonly StoredRecord[];
-
-  constructor(records: readonly DetachedRecord[]) {
-    this.#records = records.map((record) => ({ ...record, revision: 0, secrets: null }));
-  }
-
-  kinds(): Iterable<string> {
-    return this.#records.map(({ kind }) => kind);
-  }
-
-  get(kind: string, id: string): StoredRecord | undefined {
-    return this.#records.find((record) => record.kind === kind && record.id === id);
-  }
-
-  page(kind: string): readonly StoredRecord[] {
-    return this.#records.filter((record) => record.kind === kind);
-  }
-
-  pageOfParent(kind: string, parent: string): readonly StoredRecord[] {
-    return this.#records.filter((record) => record.kind === kind && record.parent === parent);
-  }
 }
 
 /** Selects the modules that have a hook: nothing stands in for a missing one. */

@@ -44,8 +44,6 @@ function childrenKey(kind: string, parent: string): string {
   return `${kind} < ${parent}`;
 }
 
-const EDGE_KIND = 'https_edge';
-
 /**
  * Which edges read which records when they were compiled. An edge may hold more keys than its served snapshot needs
  * while another one is being compiled: a superfluous key costs one compilation, a missing one would be a bug.
@@ -53,6 +51,11 @@ const EDGE_KIND = 'https_edge';
 export class EdgeDependencies {
   /** Most records are read by one edge: its id alone takes a tenth of the memory of a set. */
   readonly #dependents = new Map<string, string | Set<string>>();
+  readonly #edgeKinds: ReadonlySet<string>;
+
+  constructor(edgeKinds: Iterable<string>) {
+    this.#edgeKinds = new Set(edgeKinds);
+  }
 
   add(edgeId: string, keys: ReadonlySet<string>): void {
     for (const key of keys) {
@@ -84,7 +87,7 @@ export class EdgeDependencies {
     };
     for (const change of changes) {
       const { kind, id } = change.op === 'put' ? change.record : change.key;
-      if (kind === EDGE_KIND) affected.add(id);
+      if (this.#edgeKinds.has(kind)) affected.add(id);
       add(id);
       // An edge reads the modules of its owners, those that this version does not know included.
       add(ownerIdOf(id));

@@ -17,6 +17,11 @@ export interface EdgeSnapshot {
    */
   readonly tlsGeneration: string;
   readonly routes: RouteTable<RouteSnapshot>;
+  /**
+   * Present: it has no routes, and its connections are forwarded as bytes to this backend, if these modules let them
+   * pass.
+   */
+  readonly connection?: RouteSnapshot;
   /** Routes with a module that serves its own paths on every host of the edge. */
   readonly ownPathRoutes: readonly RouteSnapshot[];
   /** Paths that are never forwarded, because their requests carry secrets of a module; absent: none. */

@@ -1,6 +1,3 @@
-import { hostOf } from '../../kit/net/host-name.ts';
-import type { StoredRecord } from '../../store/store.ts';
-
 /** Maps hosts to values: an exact name first, then the wildcard of one label. */
 export class HostTable<Value> {
   readonly #exact = new Map<string, Value>();
@@ -40,10 +37,4 @@ export class HostTable<Value> {
   get size(): number {
     return this.#exact.size + this.#wildcards.size;
   }
-}
-
-/** The names of an edge, without their ports. What is not a name is left out: somebody may have edited the database. */
-export function hostsOf({ doc }: Pick<StoredRecord, 'doc'>): readonly string[] {
-  const { hostports } = doc;
-  return (Array.isArray(hostports) ? hostports : []).filter((hostport) => typeof hostport === 'string').map(hostOf);
 }

@@ -3,10 +3,11 @@ import type { TimeSlice } from '../../kit/async/slices.ts';
 import { canonicalJson, type JsonObject, type JsonValue, pathOf, withValue } from '../../kit/json.ts';
 import type { Module } from '../../modules/contract/module.ts';
 import type { ChildRecord, ChildTable } from '../../modules/contract/prepare.ts';
-import { moduleNameOf, moduleRecordKey } from '../../modules/module-config.ts';
+import { moduleNameOf, moduleRecordKey, worksWhere } from '../../modules/module-config.ts';
 import { foreignHeaders, nameMatcher, namesOf } from '../../modules/reserved-names.ts';
 import type { FollowedReplica } from '../../store/replica/replica.ts';
 import type { Change, StoredRecord } from '../../store/store.ts';
+import type { OwnerKind } from './kinds-of-edges.ts';
 
 /** An edge is compiled again for a change of any of its routes, and most of its records are still the same ones. */
 const configs = new WeakMap<StoredRecord, JsonObject>();
@@ -54,30 +55,33 @@ export interface UnknownModule {
 
 /** Facts about the registered modules that the compilation of every edge needs, collected once. */
 export class ModuleTables {
-  readonly edgeModules: readonly PlacedModule[];
-  readonly routeModules: readonly PlacedModule[];
   readonly logins: readonly Module[];
   readonly secretPaths: readonly string[];
   readonly isReservedCookie: (name: string) => boolean;
+  readonly #byOwner: ReadonlyMap<string, readonly PlacedModule[]>;
   readonly #positions: ReadonlyMap<string, number>;
   readonly #foreignHeaders = new Map<string, (name: string) => boolean>();
   readonly #modules: readonly Module[];
   readonly #loading: ReadonlyMap<string, Module>;
 
-  constructor(modules: readonly Module[], kinds: { readonly edge: string; readonly route: string }) {
-    const placed = (level: Module['level']): readonly PlacedModule[] =>
+  constructor(modules: readonly Module[], owners: readonly OwnerKind[]) {
+    const placed = ({ kind, passes }: OwnerKind): readonly PlacedModule[] =>
       modules
-        .filter((module) => module.level === level)
-        .map((module) => ({ module, kind: moduleRecordKey(kinds[level], '', module.name).kind }));
-    this.edgeModules = placed('edge');
-    this.routeModules = placed('route');
+        .filter((module) => worksWhere(module, passes))
+        .map((module) => ({ module, kind: moduleRecordKey(kind, '', module.name).kind }));
+    this.#byOwner = new Map(owners.map((owner) => [owner.kind, placed(owner)]));
     this.logins = modules.filter(({ isLogin }) => isLogin === true);
     this.secretPaths = modules.flatMap((module) => module.secretPaths ?? []);
     this.isReservedCookie = nameMatcher(modules.flatMap((module) => namesOf(module, 'reservedCookies')));
     this.#positions = new Map(modules.map(({ name }, position) => [name, position]));
     this.#modules = modules;
-    const loading = [...this.edgeModules, ...this.routeModules].filter(({ module }) => module.load !== undefined);
+    const loading = [...this.#byOwner.values()].flat().filter(({ module }) => module.load !== undefined);
     this.#loading = new Map(loading.map(({ module, kind }) => [kind, module]));
+  }
+
+  /** Modules that can be set on edges or routes of this kind. */
+  on(ownerKind: string): readonly PlacedModule[] {
+    return this.#byOwner.get(ownerKind) ?? [];
   }
 
   /** Kinds of records whose modules load a part of the program. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import fc from 'fast-check';
-import { readPath } from './canonical-path.ts';
+import { readPath } from '../../kit/http/canonical-path.ts';
 import { type MatchableRoute, RouteTable } from './route-table.ts';
 
 const HOST = 'app.example';

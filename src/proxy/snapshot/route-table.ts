@@ -1,5 +1,5 @@
+import { type CanonicalPath, foldingsOf } from '../../kit/http/canonical-path.ts';
 import { matchKey } from '../../kit/http/urls.ts';
-import { type CanonicalPath, foldingsOf } from './canonical-path.ts';
 import { HostTable } from './host-table.ts';
 import { hasOneReading, readingsOf } from './path-readings.ts';
 

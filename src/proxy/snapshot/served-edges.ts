@@ -2,7 +2,8 @@ import type { TimeSlice } from '../../kit/async/slices.ts';
 import type { RecordReader } from '../../store/replica/record-table.ts';
 import type { Change, StoredRecord } from '../../store/store.ts';
 import type { EdgeSnapshot } from './edge-snapshot.ts';
-import { HostTable, hostsOf } from './host-table.ts';
+import { HostTable } from './host-table.ts';
+import type { KindsOfEdges } from './kinds-of-edges.ts';
 import { RouteTable } from './route-table.ts';
 
 export interface EdgeSwap {
@@ -67,7 +68,10 @@ export class UnusedEdges {
   readonly hosts = new HostTable<string>();
   readonly #hostsById = new Map<string, readonly string[]>();
 
-  constructor(edges: Iterable<StoredRecord>) {
+  readonly #kinds: KindsOfEdges;
+
+  constructor(kinds: KindsOfEdges, edges: Iterable<StoredRecord>) {
+    this.#kinds = kinds;
     for (const edge of edges) this.#put(edge);
   }
 
@@ -89,24 +93,27 @@ export class UnusedEdges {
   }
 
   #put(edge: StoredRecord): readonly string[] {
-    const hosts = hostsOf(edge);
+    const hosts = this.#kinds.hostsOf(edge);
     this.#hostsById.set(edge.id, hosts);
     for (const host of hosts) this.hosts.set(host, edge.id);
     return hosts;
   }
 }
 
-const EDGE_KIND = 'https_edge';
-
 /** An edge that could not be compiled: it keeps its hosts, completes no handshake and has no route. */
-export function refusingEdge(edgeId: string, reader: RecordReader, error: unknown): EdgeSnapshot | null {
-  const record = reader.get(EDGE_KIND, edgeId);
+export function refusingEdge(
+  edgeId: string,
+  reader: RecordReader,
+  kinds: KindsOfEdges,
+  error: unknown,
+): EdgeSnapshot | null {
+  const record = kinds.find(reader, edgeId)?.record;
   if (record === undefined) return null;
   const message = `the edge could not be compiled (${error instanceof Error ? error.message : 'unknown'})`;
   const problem = { module: 'edge', code: 'ERR_POSTERN_MODULE_UNAVAILABLE', message } as const;
   return {
     id: edgeId,
-    hosts: hostsOf(record),
+    hosts: kinds.hostsOf(record),
     tls: { clientAuthorities: [] },
     tlsGeneration: `refusing ${record.revision}`,
     routes: new RouteTable([]),

@@ -1,18 +1,14 @@
+import { edgeKinds } from '../../edges/registry.ts';
 import { type SliceBudget, SliceLane, TimeSlice } from '../../kit/async/slices.ts';
 import { isHostOrBelow } from '../../kit/net/host-name.ts';
 import type { FollowedReplica } from '../../store/replica/replica.ts';
-import { type Change, revisionOf } from '../../store/store.ts';
+import { type Change, revisionOf, type StoredRecord } from '../../store/store.ts';
 import { SharedBackends } from './compile-backend.ts';
-import {
-  type CompileDefinitions,
-  compileDetached,
-  compileEdge,
-  type Definitions,
-  type DetachedEdge,
-  OWNER_KINDS,
-} from './compile-edge.ts';
+import { type CompileDefinitions, compileEdge, type Definitions } from './compile-edge.ts';
+import { compileDetached, type DetachedEdge } from './detached-edge.ts';
 import { EdgeDependencies, TrackingReader } from './edge-dependencies.ts';
 import { type EdgeSnapshot, type OwnHost, ownHostEdge } from './edge-snapshot.ts';
+import { KindsOfEdges } from './kinds-of-edges.ts';
 import { ChildTables, ModuleTables } from './module-tables.ts';
 import {
   Compilation,
@@ -24,7 +20,6 @@ import {
   UnusedEdges,
 } from './served-edges.ts';
 
-const EDGE_KIND = 'https_edge';
 const NONE: ReadonlySet<string> = new Set();
 /** Takes about a millisecond. */
 const MAX_RESOLVED_AT_ONCE = 1_000;
@@ -49,7 +44,7 @@ export class Snapshots {
   readonly #unused: UnusedEdges | null;
   readonly #childTables: ChildTables;
   readonly #backends: SharedBackends;
-  readonly #dependencies = new EdgeDependencies();
+  readonly #dependencies: EdgeDependencies;
   /** Edges without a record: addresses created by agents, while they are online. */
   readonly #ephemeral = new Map<string, EdgeSnapshot>();
   readonly #ephemeralHosts = new Map<string, EdgeSnapshot>();
@@ -69,13 +64,16 @@ export class Snapshots {
 
   private constructor(replica: FollowedReplica, definitions: Definitions, budget: SliceBudget, isLazy: boolean) {
     this.#replica = replica;
-    this.#unused = isLazy ? new UnusedEdges(replica.all(EDGE_KIND)) : null;
+    const kinds = new KindsOfEdges(definitions.edgeKinds ?? edgeKinds);
+    this.#dependencies = new EdgeDependencies(kinds.recordKinds);
+    this.#unused = isLazy ? new UnusedEdges(kinds, allEdges(replica, kinds)) : null;
     const childTables = new ChildTables(definitions.modules, replica);
     this.#childTables = childTables;
     this.#backends = new SharedBackends(replica, definitions.kindOfId);
     this.#definitions = {
       ...definitions,
-      tables: new ModuleTables(definitions.modules, OWNER_KINDS),
+      kinds,
+      tables: new ModuleTables(definitions.modules, kinds.owners),
       childTable: (table, parentId) => childTables.read(table, parentId),
       backends: this.#backends,
     };
@@ -93,7 +91,7 @@ export class Snapshots {
   ): Promise<Snapshots> {
     const snapshots = new Snapshots(replica, definitions, budget, false);
     await snapshots.#loadAll();
-    const edgeIds = Array.from(replica.all(EDGE_KIND), ({ id }) => id);
+    const edgeIds = Array.from(allEdges(replica, snapshots.#definitions.kinds), ({ id }) => id);
     await snapshots.#run(new Compilation(edgeIds, []));
     return snapshots;
   }
@@ -325,7 +323,7 @@ export class Snapshots {
   #leaveUnused(unused: UnusedEdges, changes: readonly Change[], affected: Set<string>): void {
     for (const change of changes) {
       const { kind, id } = change.op === 'put' ? change.record : change.key;
-      if (kind !== EDGE_KIND || this.#edges.dependenciesOf(id) !== undefined) continue;
+      if (!this.#definitions.kinds.has(kind) || this.#edges.dependenciesOf(id) !== undefined) continue;
       affected.delete(id);
       for (const host of unused.apply(change))
         for (const edge of this.#servedUntilNow(host)) this.#tell(edge.id, edge, edge);
@@ -442,11 +440,15 @@ export class Snapshots {
     } catch (error) {
       // An edge that cannot be compiled rejects traffic: its previous snapshot may admit users that the change was to
       // deny.
-      snapshot = refusingEdge(edgeId, this.#replica, error);
+      snapshot = refusingEdge(edgeId, this.#replica, this.#definitions.kinds, error);
     }
     // A deleted edge depends on nothing: if it is created again, its own record reports it.
     const dependencies = snapshot === null ? NONE : reader.dependencies;
     this.#dependencies.add(edgeId, dependencies);
     return { snapshot, dependencies };
   }
+}
+
+function* allEdges(replica: FollowedReplica, { recordKinds }: KindsOfEdges): Generator<StoredRecord> {
+  for (const kind of recordKinds) yield* replica.all(kind);
 }

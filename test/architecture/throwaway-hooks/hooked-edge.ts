@@ -4,7 +4,7 @@ import { defineModule, enabledField } from '../../../src/modules/contract/module
 /** A module of edges, which speaks to the TLS layer. */
 export const hookedEdge = defineModule({
   name: 'hooked_edge',
-  level: 'edge',
+  on: ['handshakes'],
   decidesAccess: false,
   readsPath: false,
   title: 'Hooked edge module',

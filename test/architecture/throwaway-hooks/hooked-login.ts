@@ -25,7 +25,7 @@ interface LoginRuntime extends ModuleRuntime {
 /** Logs people in by a header that they choose: never do that. */
 export const hookedLogin = defineModule({
   name: 'hooked_login',
-  level: 'route',
+  on: ['requests'],
   decidesAccess: true,
   readsPath: false,
   isLogin: true,

@@ -56,7 +56,7 @@ let isPartLoaded = false;
 /** Uses every hook of a route's module. `throwaway-module.test.ts` copies this folder into a copy of `src/modules`. */
 export const hooked = defineModule({
   name: 'hooked',
-  level: 'route',
+  on: ['requests'],
   decidesAccess: true,
   readsPath: () => 'mark',
   title: 'Hooked module',

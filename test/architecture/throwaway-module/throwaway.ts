@@ -13,7 +13,7 @@ const PATH = '/.postern/throwaway';
  */
 export const throwaway = defineModule({
   name: 'throwaway',
-  level: 'route',
+  on: ['requests'],
   decidesAccess: false,
   readsPath: false,
   title: 'Throwaway module',

@@ -21,7 +21,7 @@ function countingModule(name: string, decidesAccess: boolean, counts: { asked: n
   };
   return defineModule({
     name,
-    level: 'route',
+    on: ['requests'],
     decidesAccess,
     readsPath: false,
     title: `The ${name} module`,

@@ -21,7 +21,7 @@ export class HookedModules {
   #module(name: 'first' | 'second'): Module {
     return defineModule({
       name,
-      level: 'route',
+      on: ['requests'],
       decidesAccess: true,
       readsPath: false,
       title: `The ${name} module`,

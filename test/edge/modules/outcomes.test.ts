@@ -19,7 +19,7 @@ const DAY_MS = 86_400_000;
 const outcomes: BackendOutcome[] = [];
 const listening = defineModule({
   name: 'a_listener',
-  level: 'route',
+  on: ['requests'],
   decidesAccess: false,
   readsPath: false,
   title: 'The a_listener module',

@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
+import { SITE_EDGE, SITE_ROUTE, type SiteEdges } from '../../../../src/client/sites.ts';
 import { get } from '../../api/request.ts';
 import { isAllowed } from '../../api/scopes.ts';
 import { useLoaded } from '../../api/use-loaded.ts';
@@ -105,7 +106,7 @@ function useLater(text: string): string {
 
 async function choicesOf(kinds: readonly string[], abort: AbortSignal): Promise<readonly Choice[]> {
   const lists = kinds.map(async (kind): Promise<readonly Choice[]> => {
-    if (kind === 'https_edge_route') return routeChoices(abort);
+    if (kind === SITE_ROUTE.kind) return routeChoices(abort);
     const type = typeOfKind(kind);
     if (type === undefined || type.list.path.includes('{') || !type.list.scopes.every(isAllowed)) return [];
     const page = await get<Record<string, Document[]>>(`${type.list.path}?limit=100`, abort);
@@ -120,7 +121,7 @@ async function choicesOf(kinds: readonly string[], abort: AbortSignal): Promise<
 /** Routes have no list of their own: their edges show them. */
 async function routeChoices(abort: AbortSignal): Promise<readonly Choice[]> {
   if (!isAllowed('edges:read')) return [];
-  const { https_edges: edges } = await get<{ https_edges: readonly Document[] }>('/edges/https?limit=100', abort);
+  const { [SITE_EDGE.resource]: edges } = await get<SiteEdges<Document>>(`${SITE_EDGE.path}?limit=100`, abort);
   return edges.flatMap((edge) =>
     ((edge['routes'] ?? []) as readonly Document[]).map((route) => ({
       id: textAt(route, 'id'),

@@ -1,4 +1,5 @@
 import { useMemo } from 'preact/hooks';
+import { SITE_EDGE } from '../../../../src/client/sites.ts';
 import { type Document, usePages } from '../../api/use-pages.ts';
 import { Chip } from '../../components/chip.tsx';
 import { type Column, DataTable } from '../../components/data-table.tsx';
@@ -18,7 +19,7 @@ interface GuardedRoute {
 
 /** Routes with access rules, and who would pass them. */
 export function AccessPage() {
-  const pages = usePages('/edges/https?limit=100', 'https_edges');
+  const pages = usePages(`${SITE_EDGE.path}?limit=100`, SITE_EDGE.resource);
   const guarded = useMemo(() => pages.rows.flatMap(guardedRoutes), [pages.rows]);
   const edgeId = query.value.get('edge') ?? '';
   const routeId = query.value.get('route') ?? '';

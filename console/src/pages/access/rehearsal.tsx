@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks';
+import { siteRoutePath } from '../../../../src/client/sites.ts';
 import { type ApiError, asApiError } from '../../api/api-error.ts';
 import { get, request } from '../../api/request.ts';
 import { useLoaded } from '../../api/use-loaded.ts';
@@ -34,7 +35,7 @@ interface Verdict {
 
 /** Everybody who was active on the edge, and any person one can describe, against the rules of a route. */
 export function Rehearsal({ edgeId, routeId, config }: { edgeId: string; routeId: string; config: Document | null }) {
-  const base = `/edges/https/${encodeURIComponent(edgeId)}/routes/${encodeURIComponent(routeId)}/access`;
+  const base = `${siteRoutePath(encodeURIComponent(edgeId), encodeURIComponent(routeId))}/access`;
   const review = useLoaded(base, (abort) => get<Review>(`${base}/review`, abort));
   return (
     <div class="grid-2">

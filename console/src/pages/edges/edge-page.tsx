@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks';
+import { SITE_EDGE, SITE_ROUTE, siteEdgePath } from '../../../../src/client/sites.ts';
 import { request } from '../../api/request.ts';
 import { areAllowed } from '../../api/scopes.ts';
 import { useLoaded } from '../../api/use-loaded.ts';
@@ -23,9 +24,9 @@ import type { PageProps } from '../page-props.ts';
 import { routesOf } from './edge-tree.tsx';
 
 export function EdgePage({ params }: PageProps) {
-  const type = resourceType('https_edges');
+  const type = resourceType(SITE_EDGE.resource);
   const id = params['edge_id'] ?? '';
-  const path = `/edges/https/${encodeURIComponent(id)}`;
+  const path = siteEdgePath(encodeURIComponent(id));
   const loaded = useLoaded(path, (abort) => request<Document>('GET', path, { abort }));
   const title = loaded.data === null ? 'Edge' : documentName(loaded.data.data);
   return (
@@ -75,7 +76,7 @@ export function EdgePage({ params }: PageProps) {
 }
 
 function Routes({ edge, onChange }: { edge: Document; onChange: () => void }) {
-  const type = resourceType('https_edge_routes');
+  const type = resourceType(SITE_ROUTE.resource);
   const [isCreating, setCreating] = useState(false);
   const edgeId = textAt(edge, 'id');
   const canCreate = type?.create != null && areAllowed(type.create.scopes);

@@ -1,3 +1,4 @@
+import { SITE_EDGE, SITE_ROUTE } from '../../../../src/client/sites.ts';
 import type { Document } from '../../api/use-pages.ts';
 import type { Column } from '../../components/data-table.tsx';
 import { Icon } from '../../components/icon.tsx';
@@ -37,8 +38,8 @@ export function rootFirst(edge: Document): readonly Document[] {
 }
 
 export function edgeColumns(isOpen: (id: string) => boolean, toggle: (id: string) => void): readonly Column<TreeRow>[] {
-  const edgeModules = resourceType('https_edges')?.modules ?? [];
-  const routeModules = resourceType('https_edge_routes')?.modules ?? [];
+  const edgeModules = resourceType(SITE_EDGE.resource)?.modules ?? [];
+  const routeModules = resourceType(SITE_ROUTE.resource)?.modules ?? [];
   return [
     {
       name: 'Host or path',

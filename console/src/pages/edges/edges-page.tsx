@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks';
+import { SITE_EDGE } from '../../../../src/client/sites.ts';
 import { areAllowed } from '../../api/scopes.ts';
 import { usePages } from '../../api/use-pages.ts';
 import { CreateResource } from '../../components/create-resource.tsx';
@@ -16,9 +17,9 @@ import { edgeColumns, type TreeRow, treeRows } from './edge-tree.tsx';
 const OPEN_UP_TO = 40;
 
 export function EdgesPage() {
-  const type = resourceType('https_edges');
+  const type = resourceType(SITE_EDGE.resource);
   const wanted = useListQuery();
-  const pages = usePages(listPath('/edges/https?limit=100', wanted), 'https_edges');
+  const pages = usePages(listPath(`${SITE_EDGE.path}?limit=100`, wanted), SITE_EDGE.resource);
   const [toggled, setToggled] = useState<ReadonlySet<string>>(new Set());
   const [isCreating, setCreating] = useState(false);
   const isOpen = (id: string): boolean => toggled.has(id) !== pages.rows.length <= OPEN_UP_TO;

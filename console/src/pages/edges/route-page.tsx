@@ -1,3 +1,4 @@
+import { SITE_ROUTE, siteEdgePath } from '../../../../src/client/sites.ts';
 import { get, request } from '../../api/request.ts';
 import { isAllowed } from '../../api/scopes.ts';
 import { useLoaded } from '../../api/use-loaded.ts';
@@ -16,10 +17,10 @@ import { resourceType } from '../../schema/resource-types.ts';
 import type { PageProps } from '../page-props.ts';
 
 export function RoutePage({ params }: PageProps) {
-  const type = resourceType('https_edge_routes');
+  const type = resourceType(SITE_ROUTE.resource);
   const edgeId = params['edge_id'] ?? '';
   const id = params['id'] ?? '';
-  const edgePath = `/edges/https/${encodeURIComponent(edgeId)}`;
+  const edgePath = siteEdgePath(encodeURIComponent(edgeId));
   const path = `${edgePath}/routes/${encodeURIComponent(id)}`;
   const loaded = useLoaded(path, (abort) => request<Document>('GET', path, { abort }));
   const edge = useLoaded(edgePath, (abort) => get<Document>(edgePath, abort));

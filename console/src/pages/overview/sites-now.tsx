@@ -1,3 +1,4 @@
+import { SITE_EDGE, type SiteEdges, siteEdgePath } from '../../../../src/client/sites.ts';
 import { type Answer, request } from '../../api/request.ts';
 import { isAllowed } from '../../api/scopes.ts';
 import { useLoaded } from '../../api/use-loaded.ts';
@@ -29,7 +30,7 @@ export function SitesNow() {
   // Endpoints of agents have their own list.
   const ids = figures.busiest
     .map(({ id }) => id)
-    .filter((id) => id.startsWith('edghts_'))
+    .filter((id) => id.startsWith(`${SITE_EDGE.idPrefix}_`))
     .slice(0, SHOWN);
   const loaded = useLoaded(`sites ${[...ids].sort().join()}`, (abort) => loadSites(ids, abort), EVERY_MS);
   const edges = loaded.data?.edges ?? [];
@@ -92,16 +93,15 @@ export function SitesNow() {
 
 /** The wanted ones, filled up with the newest. */
 async function loadSites(ids: readonly string[], abort: AbortSignal): Promise<Sites> {
-  const [busy, newest]: readonly [ReadonlyMap<string, Document>, Answer<{ https_edges: readonly Document[] }>] =
-    await Promise.all([
-      loadByIds(
-        ids.map((id) => ({ id, uri: `/edges/https/${encodeURIComponent(id)}` })),
-        abort,
-      ),
-      request<{ https_edges: readonly Document[] }>('GET', `/edges/https?limit=${SHOWN}`, { abort }),
-    ]);
+  const [busy, newest]: readonly [ReadonlyMap<string, Document>, Answer<SiteEdges<Document>>] = await Promise.all([
+    loadByIds(
+      ids.map((id) => ({ id, uri: siteEdgePath(encodeURIComponent(id)) })),
+      abort,
+    ),
+    request<SiteEdges<Document>>('GET', `${SITE_EDGE.path}?limit=${SHOWN}`, { abort }),
+  ]);
   const busiest = ids.map((id) => busy.get(id)).filter((edge): edge is Document => edge !== undefined);
-  const edges: readonly Document[] = [...busiest, ...newest.data.https_edges];
+  const edges: readonly Document[] = [...busiest, ...newest.data[SITE_EDGE.resource]];
   const once = new Map(edges.map((edge) => [String(edge['id']), edge]));
   return { edges: [...once.values()].slice(0, SHOWN), count: newest.count ?? once.size };
 }

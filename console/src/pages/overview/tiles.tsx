@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
+import { SITE_EDGE } from '../../../../src/client/sites.ts';
 import { isAllowed } from '../../api/scopes.ts';
 import { useLive } from '../../api/use-live.ts';
 import { rateText } from '../../format/amounts.ts';
@@ -20,7 +21,7 @@ export function Tiles() {
     if (topic === 'overview') setLive(data as LiveOverview);
   });
   const nodes = useFirstPage('/nodes', 'nodes', 'nodes:read');
-  const edges = useFirstPage('/edges/https', 'https_edges', 'edges:read');
+  const edges = useFirstPage(SITE_EDGE.path, SITE_EDGE.resource, 'edges:read');
   const agents = useFirstPage('/tunnel_sessions', 'tunnel_sessions', 'tunnel_sessions:read');
   const ready = nodes.data?.filter(({ status }) => status === 'ready').length ?? 0;
   return (

@@ -1,8 +1,8 @@
 import type { FilesBackend } from '../../../../src/client/generated/files-backends.ts';
-import type { HttpsEdge } from '../../../../src/client/generated/https-edges.ts';
 import { isProtected } from '../../../../src/client/publish/edge-login.ts';
 import { edgeUrl, listenerPort, planEdge } from '../../../../src/client/publish/plan-edge.ts';
 import type { WantedEdge } from '../../../../src/client/publish/wanted-edge.ts';
+import { SITE_EDGE, type SiteEdge, type SiteEdges } from '../../../../src/client/sites.ts';
 import { get, request } from '../../api/request.ts';
 import { isAllowed } from '../../api/scopes.ts';
 import { session } from '../../api/session-token.ts';
@@ -29,13 +29,13 @@ export async function loadFacts(): Promise<ServerFacts> {
 }
 
 /** The edge that serves the host already; null: none. */
-export async function edgeWith(host: string, port: number, abort?: AbortSignal): Promise<HttpsEdge | null> {
+export async function edgeWith(host: string, port: number, abort?: AbortSignal): Promise<SiteEdge | null> {
   const names = [...new Set([`${host}:${port}`, `${host}:443`])].map(
     (each) => `${JSON.stringify(each)} in obj.hostports`,
   );
   const filter = encodeURIComponent(names.join(' || '));
-  const page = await get<{ https_edges: readonly HttpsEdge[] }>(`/edges/https?limit=1&filter=${filter}`, abort);
-  return page.https_edges[0] ?? null;
+  const page = await get<SiteEdges<SiteEdge>>(`${SITE_EDGE.path}?limit=1&filter=${filter}`, abort);
+  return page[SITE_EDGE.resource][0] ?? null;
 }
 
 /** A site of its own takes a host away from the wildcard above it, with the login there. */

@@ -1,3 +1,4 @@
+import { SITE_EDGE, SITE_ROUTE } from '../../../../src/client/sites.ts';
 import { get } from '../../api/request.ts';
 import { isAllowed } from '../../api/scopes.ts';
 import { useLoaded } from '../../api/use-loaded.ts';
@@ -21,7 +22,11 @@ const FIELD_NAMES: Readonly<Record<string, string>> = {
   cidr: 'address range',
   url: 'URL',
 };
-const KIND_NAMES: Readonly<Record<string, string>> = { https_edge: 'Site', https_edge_route: 'Path of a site' };
+const ROUTE_OF_EDGE = new RegExp(`${SITE_EDGE.path}/([^/]+)/routes/`);
+const KIND_NAMES: Readonly<Record<string, string>> = {
+  [SITE_EDGE.kind]: 'Site',
+  [SITE_ROUTE.kind]: 'Path of a site',
+};
 
 interface Result {
   readonly kind: string;
@@ -39,7 +44,7 @@ interface Results {
 /** A route leads to its site, which people know; everything else to its own page. */
 function ResultLink({ kind, id, uri, title }: Result) {
   const name = title === '' ? id : title;
-  const edge = kind === 'https_edge' ? id : /\/edges\/https\/([^/]+)\/routes\//.exec(uri)?.[1];
+  const edge = kind === SITE_EDGE.kind ? id : ROUTE_OF_EDGE.exec(uri)?.[1];
   if (edge === undefined) return <RefLink reference={{ id, uri }} name={name} />;
   return (
     <a dir="auto" href={href(`/sites/${edge}`)}>

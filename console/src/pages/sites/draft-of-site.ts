@@ -1,5 +1,4 @@
-import type { HttpsEdgeRoute } from '../../../../src/client/generated/https-edge-routes.ts';
-import type { HttpsEdge } from '../../../../src/client/generated/https-edges.ts';
+import type { SiteEdge, SiteRoute } from '../../../../src/client/sites.ts';
 import type { Document } from '../../api/use-pages.ts';
 import { textAt } from '../../format/text.ts';
 import { labelsText } from '../../modules/backend-text.ts';
@@ -8,17 +7,17 @@ import { resourceAt } from '../../schema/paths.ts';
 import { type Draft, newDraft } from '../publish/draft.ts';
 
 /** The route that stands for the site; null: a site without one, whose routes are edited one by one. */
-export function rootRoute(edge: HttpsEdge): HttpsEdgeRoute | null {
+export function rootRoute(edge: SiteEdge): SiteRoute | null {
   return edge.routes.find(({ match, match_type: type }) => match === '/' && type === 'path_prefix') ?? null;
 }
 
 /** The first one, without its port. */
-function hostOf({ hostports }: HttpsEdge): string {
+function hostOf({ hostports }: SiteEdge): string {
   return (hostports[0] ?? '').replace(/:\d+$/, '');
 }
 
 /** Where a site goes, as the form has it. A weighted or failover backend is left to its own page. */
-export function targetDraft(edge: HttpsEdge, backend: Document | undefined): Draft {
+export function targetDraft(edge: SiteEdge, backend: Document | undefined): Draft {
   const draft = { ...newDraft(), host: hostOf(edge) };
   if (backend === undefined) return draft;
   switch (resourceAt(textAt(backend, 'uri'))?.type.tag ?? '') {
@@ -43,11 +42,7 @@ export function targetDraft(edge: HttpsEdge, backend: Document | undefined): Dra
 }
 
 /** Who may enter, as the form has it; null: modules and rules that the form cannot show, and so must not replace. */
-export async function entryDraft(
-  edge: HttpsEdge,
-  route: HttpsEdgeRoute,
-  ownIssuer: string | null,
-): Promise<Draft | null> {
+export async function entryDraft(edge: SiteEdge, route: SiteRoute, ownIssuer: string | null): Promise<Draft | null> {
   const draft = { ...newDraft(), host: hostOf(edge) };
   const { oidc, oauth, access, basic_auth: passwords, ip_restriction: addresses } = route;
   const modules = [oidc, oauth, access, passwords, addresses].filter((each) => each !== null);
@@ -85,7 +80,7 @@ interface SoleRule {
 }
 
 /** The only rule, if it has nothing but people that the form can name; empty without rules. */
-function soleRule(access: HttpsEdgeRoute['access']): SoleRule | null {
+function soleRule(access: SiteRoute['access']): SoleRule | null {
   if (access === null) return {};
   const [rule, ...others] = access.allow;
   if (rule === undefined || others.length > 0 || !access.enforce) return null;

@@ -1,9 +1,9 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import type { HttpsEdge } from '../../../../src/client/generated/https-edges.ts';
 import { planEntry } from '../../../../src/client/publish/people-rules.ts';
 import { createBackend, type EdgeOperation, existingBackend } from '../../../../src/client/publish/plan-parts.ts';
 import type { WantedEdge } from '../../../../src/client/publish/wanted-edge.ts';
+import { type SiteEdge, siteEdgePath, siteRoutePath } from '../../../../src/client/sites.ts';
 import { hostNameProblem } from '../../../../src/kit/net/host-name.ts';
 import { type ApiError, asApiError } from '../../api/api-error.ts';
 import { refreshPendingChange } from '../../api/pending-change.ts';
@@ -57,7 +57,7 @@ export function SiteChange(props: SiteChangeProps) {
     setError(null);
     try {
       const { operations, people } = await plan();
-      const path = `/edges/https/${encodeURIComponent(answer.data.id)}`;
+      const path = siteEdgePath(encodeURIComponent(answer.data.id));
       const expected = await revisionWith(path, answer.etag ?? '');
       const { data } = await request<{ revision: number; results: readonly Result[] }>('POST', '/changesets', {
         body: {
@@ -114,7 +114,7 @@ export function SiteChange(props: SiteChangeProps) {
 }
 
 export interface ChangeProps {
-  readonly answer: Answer<HttpsEdge>;
+  readonly answer: Answer<SiteEdge>;
   readonly facts: ServerFacts;
   readonly onCancel: () => void;
   readonly onSaved: (saved: SiteSaved) => void;
@@ -147,7 +147,7 @@ export function HostChange(props: ChangeProps) {
         operations: [
           {
             method: 'PATCH',
-            path: `/edges/https/${props.answer.data.id}`,
+            path: siteEdgePath(props.answer.data.id),
             body: { hostports: hosts.map((each) => (/:\d+$/.test(each) ? each : `${each}:${port}`)) },
           },
         ],
@@ -188,7 +188,7 @@ export function TargetChange(props: ChangeProps & { readonly backend: Document |
       sentences={[targetSentence(wanted)]}
       plan={async () => {
         const { target, host } = wanted;
-        const path = `/edges/https/${answer.data.id}/routes/${route.id}/backend`;
+        const path = `${siteRoutePath(answer.data.id, route.id)}/backend`;
         const found = existingBackend(target, await currentFor(wanted));
         if (found !== null || target.kind === 'backend')
           return { operations: [{ method: 'PUT', path, body: { backend_id: found ?? '' } }], people: null };
@@ -259,7 +259,7 @@ function EntryForm(props: ChangeProps & { readonly initial: Draft }) {
   );
 }
 
-function NoRoot({ edge }: { edge: HttpsEdge }) {
+function NoRoot({ edge }: { edge: SiteEdge }) {
   return (
     <p>
       No route of this site takes all paths. <a href={href(`/edges/${edge.id}`)}>Change its routes one by one</a>

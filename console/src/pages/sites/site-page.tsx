@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import type { HttpsEdge } from '../../../../src/client/generated/https-edges.ts';
+import { type SiteEdge, siteEdgePath } from '../../../../src/client/sites.ts';
 import { type Answer, request } from '../../api/request.ts';
 import { areAllowed } from '../../api/scopes.ts';
 import { useLoaded } from '../../api/use-loaded.ts';
@@ -27,9 +27,9 @@ import { useSiteFigures } from './use-site-figures.ts';
 /** One site, with the jobs that people have: another host, another target, other people. */
 export function SitePage({ params }: PageProps) {
   const id = params['edge_id'] ?? '';
-  const path = `/edges/https/${encodeURIComponent(id)}`;
+  const path = siteEdgePath(encodeURIComponent(id));
   const loaded = useLoaded(path, async (abort) => {
-    const [answer, facts] = await Promise.all([request<HttpsEdge>('GET', path, { abort }), loadFacts()]);
+    const [answer, facts] = await Promise.all([request<SiteEdge>('GET', path, { abort }), loadFacts()]);
     return { answer, facts };
   });
   const [removed, setRemoved] = useState('');
@@ -60,14 +60,14 @@ export function SitePage({ params }: PageProps) {
   );
 }
 
-function documentOf({ data }: Answer<HttpsEdge>): Document {
+function documentOf({ data }: Answer<SiteEdge>): Document {
   return data as unknown as Document;
 }
 
 type Part = 'host' | 'target' | 'entry' | 'pause' | 'remove';
 
 interface SiteViewProps {
-  readonly answer: Answer<HttpsEdge>;
+  readonly answer: Answer<SiteEdge>;
   readonly facts: ServerFacts;
   readonly isRemoved: boolean;
   readonly setRemoved: (isRemoved: boolean) => void;
@@ -202,7 +202,7 @@ function Addresses({ hostports }: { hostports: readonly string[] }) {
   );
 }
 
-function OtherRoutes({ edge }: { edge: HttpsEdge }) {
+function OtherRoutes({ edge }: { edge: SiteEdge }) {
   const others = edge.routes.filter(({ match }) => match !== '/');
   return (
     <p>

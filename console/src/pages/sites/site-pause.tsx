@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import type { HttpsEdge } from '../../../../src/client/generated/https-edges.ts';
+import { type SiteEdge, siteEdgePath, siteRoutePath } from '../../../../src/client/sites.ts';
 import { PlainField } from '../../components/form/plain-field.tsx';
 import { rangesIn, rangesProblem, rangeText } from '../../format/address-ranges.ts';
 import { type ChangeProps, SiteChange } from './site-changes.tsx';
@@ -104,13 +104,13 @@ export function RemoveChange(props: ChangeProps) {
       isUnchanged={false}
       verb="Remove the site"
       sentences={[`${hosts} is no longer served, and its rules are deleted. Where it went stays under Backends.`]}
-      plan={async () => ({ operations: [{ method: 'DELETE', path: `/edges/https/${edge.id}` }], people: null })}
+      plan={async () => ({ operations: [{ method: 'DELETE', path: siteEdgePath(edge.id) }], people: null })}
     >
       <p>You can undo it, now and later on the page Changes.</p>
     </SiteChange>
   );
 }
 
-function pathOf({ id }: HttpsEdge, routeId: string): string {
-  return `/edges/https/${id}/routes/${routeId}/maintenance`;
+function pathOf({ id }: SiteEdge, routeId: string): string {
+  return `${siteRoutePath(id, routeId)}/maintenance`;
 }

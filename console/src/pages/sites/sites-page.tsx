@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks';
+import { SITE_EDGE } from '../../../../src/client/sites.ts';
 import { isAllowed } from '../../api/scopes.ts';
 import { usePages } from '../../api/use-pages.ts';
 import { EmptyState } from '../../components/empty-state.tsx';
@@ -15,7 +16,7 @@ import { useSiteFigures } from './use-site-figures.ts';
 /** What this installation serves, as people think of it: a host, where it goes, who may enter, whether it works. */
 export function SitesPage() {
   const wanted = useListQuery();
-  const pages = usePages(listPath('/edges/https?limit=100', wanted), 'https_edges');
+  const pages = usePages(listPath(`${SITE_EDGE.path}?limit=100`, wanted), SITE_EDGE.resource);
   const ofAgents = listPath('/tunnels?limit=100', { ...wanted, order: '' });
   const tunnels = usePages(isAllowed('tunnels:read') ? ofAgents : null, 'tunnels');
   const [round, setRound] = useState(0);

@@ -1,3 +1,4 @@
+import { SITE_EDGE } from '../../../../src/client/sites.ts';
 import { FilterField } from '../../components/list-filter.tsx';
 import { useName } from '../../components/use-name.ts';
 import { query, setQuery } from '../../router/location.ts';
@@ -48,7 +49,7 @@ export function ChosenFilters() {
   return (
     <>
       <Chosen name="user" path="/app/users/" what="Only requests of" />
-      <Chosen name="edge" path="/edges/https/" what="Only requests to" />
+      <Chosen name="edge" path={`${SITE_EDGE.path}/`} what="Only requests to" />
     </>
   );
 }

@@ -1,4 +1,5 @@
 import type { TSchema } from 'typebox';
+import { SITE_EDGE, SITE_ROUTE, siteRoutePath } from '../../../client/sites.ts';
 import type { Transport } from '../../../client/transport.ts';
 import { type Flag, type ParsedFlags, usage } from '../../../kit/flags.ts';
 import { isJsonObject, type JsonObject } from '../../../kit/json.ts';
@@ -106,9 +107,9 @@ const ROUTE_FLAGS: readonly Flag[] = [
     'route',
     'HOST/PATH',
     'The route: host and path, such as app.example.com/admin, or with --edge its id, path or description.',
-    { isRequired: true, completedBy: ['https_edge_route'] },
+    { isRequired: true, completedBy: [SITE_ROUTE.kind] },
   ),
-  textFlag('edge', 'NAME', 'Id, host or description of the edge.', { completedBy: ['https_edge'] }),
+  textFlag('edge', 'NAME', 'Id, host or description of the edge.', { completedBy: [SITE_EDGE.kind] }),
   fileFlag(
     'from-file',
     'File with a proposed configuration of the access module (JSON or YAML), not stored; - reads standard input.',
@@ -188,9 +189,9 @@ function placeOf(flags: ParsedFlags['flags']): Place {
 
 async function modulePath({ edge, route }: Place, names: Names): Promise<string> {
   const found = edge === undefined ? await names.route(route) : null;
-  const edgeId = edge === undefined ? (found?.edgeId ?? route) : await names.idIn('/edges/https', edge);
-  const routeId = found?.routeId ?? (await names.idIn('/edges/https/{edge_id}/routes', route, { edge_id: edgeId }));
-  return `/edges/https/${encodeURIComponent(edgeId)}/routes/${encodeURIComponent(routeId)}/access`;
+  const edgeId = edge === undefined ? (found?.edgeId ?? route) : await names.idIn(SITE_EDGE.path, edge);
+  const routeId = found?.routeId ?? (await names.idIn(SITE_ROUTE.path, route, { edge_id: edgeId }));
+  return `${siteRoutePath(encodeURIComponent(edgeId), encodeURIComponent(routeId))}/access`;
 }
 
 /** The configuration in the file of `--from-file`: that of the module, or a route with it. Null without the flag. */

@@ -1,4 +1,5 @@
 import { fillPath, queryString } from '../../../client/fill-path.ts';
+import { SITE_ROUTE } from '../../../client/sites.ts';
 import type { ApiRequest } from '../../../client/transport.ts';
 import { type ParsedFlags, usage } from '../../../kit/flags.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../kit/json.ts';
@@ -76,7 +77,7 @@ function isRouteByHost(
   { path }: OperationDescription,
   { edge_id: edge, id }: Readonly<Record<string, string>>,
 ): boolean {
-  return path.startsWith('/edges/https/{edge_id}/routes/{id}') && edge === undefined && /^[^/]+\//.test(id ?? '');
+  return path.startsWith(`${SITE_ROUTE.path}/{id}`) && edge === undefined && /^[^/]+\//.test(id ?? '');
 }
 
 function tooMany(expected: number): string {

@@ -1,5 +1,6 @@
 import { PosternApiError, PosternConnectionError } from '../../../client/call-errors.ts';
 import type { AnyOptions } from '../../../client/request-options.ts';
+import { SITE_EDGE } from '../../../client/sites.ts';
 import { Transport } from '../../../client/transport.ts';
 import { isOn, type ParsedFlags } from '../../../kit/flags.ts';
 import type { JsonObject } from '../../../kit/json.ts';
@@ -138,7 +139,7 @@ function apiHint(error: PosternApiError, { operation, keySource }: ReportContext
 
 /** Warnings about a resource that was created as requested but has no effect yet. */
 function createdWarnings({ resource, verb }: OperationDescription, body: JsonObject | null): readonly string[] {
-  if (resource !== 'https_edges' || verb !== 'create' || body === null) return [];
+  if (resource !== SITE_EDGE.resource || verb !== 'create' || body === null) return [];
   const { id, hostports } = body;
   return Array.isArray(hostports) && hostports.length === 0
     ? [

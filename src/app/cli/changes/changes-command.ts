@@ -1,4 +1,5 @@
 import { queryString } from '../../../client/fill-path.ts';
+import { SITE_EDGE, SITE_ROUTE } from '../../../client/sites.ts';
 import type { Transport } from '../../../client/transport.ts';
 import { isOn, type ParsedFlags, usage } from '../../../kit/flags.ts';
 import { openTransport, runWithApi } from '../api/api-access.ts';
@@ -26,7 +27,7 @@ const DEFAULT_LIMIT = 50;
 /** A narrower terminal has room for what was changed, and `changes show` has the message. */
 const MESSAGE_FROM = 100;
 /** A site is known by its host, not by what else it consists of. */
-const FIRST_NAMED = ['https_edge', 'https_edge_route'];
+const FIRST_NAMED = [SITE_EDGE.kind, SITE_ROUTE.kind] as readonly string[];
 
 interface Page {
   readonly changes: readonly Change[];
@@ -92,7 +93,7 @@ function rowOf(change: Change, hasMessage: boolean) {
     ...(hasMessage ? { revision } : { rev: revision }),
     when: at,
     who: authorText(author),
-    what: hasMessage ? what : what.replace(/\bhttps_edge/, 'edge').replace('user_', ''),
+    what: hasMessage ? what : what.replace(SITE_EDGE.kind, 'edge').replace('user_', ''),
     ...(hasMessage && { message: printable(confirmBy ? `(pending) ${message}` : message) }),
   };
 }
@@ -179,7 +180,7 @@ const SYNTAX: CommandSyntax = {
           'object',
           'NAME',
           'Only changes of the resource with this id or name, or of its modules: app.example.com.',
-          { completedBy: ['https_edge', 'ip_policy', 'user_account'] },
+          { completedBy: [SITE_EDGE.kind, 'ip_policy', 'user_account'] },
         ),
         textFlag('author', 'NAME', 'Only changes by the API key with this id or description.', {
           completedBy: ['api_key'],

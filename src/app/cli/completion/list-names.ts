@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fillPath, queryString } from '../../../client/fill-path.ts';
+import { SITE_EDGE, SITE_ROUTE } from '../../../client/sites.ts';
 import { Transport } from '../../../client/transport.ts';
 import { isJsonObject, type JsonObject } from '../../../kit/json.ts';
 import { hostOf } from '../../../kit/net/host-name.ts';
@@ -15,8 +16,8 @@ import { printable } from '../output/cell-text.ts';
 /** Somebody waits with a finger on the key. */
 const WITHIN_MS = 1_000;
 const MAX_NAMES = 100;
-const ROUTE = 'https_edge_route';
-const EDGE = 'https_edge';
+const ROUTE: string = SITE_ROUTE.kind;
+const EDGE: string = SITE_EDGE.kind;
 /** The first one that an item has is its name. */
 const NAME_FIELDS = ['email', 'hostname', 'domain', 'name', 'label', 'username', 'description', 'match', 'cidr'];
 

@@ -1,4 +1,5 @@
 import { PosternApiError } from '../../../client/call-errors.ts';
+import { SITE_EDGE } from '../../../client/sites.ts';
 import type { ApiRequest } from '../../../client/transport.ts';
 import type { FileObject } from '../../../control/configuration-file/file-object.ts';
 import type { FileProblem } from '../../../control/configuration-file/format.ts';
@@ -75,7 +76,7 @@ async function apply({ paths, env, owner, message, mayShrink, call }: FilesToApp
   return { problem: 'others kept changing the configuration' };
 }
 
-const SITE = 'https_edge';
+const SITE: string = SITE_EDGE.kind;
 const SHOWN_SITES = 20;
 
 /**

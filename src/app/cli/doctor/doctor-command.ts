@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
-import type { HttpsEdge } from '../../../client/generated/https-edges.ts';
 import { Resources } from '../../../client/generated/resources.ts';
+import { listSiteEdges, type SiteEdge } from '../../../client/sites.ts';
 import { Transport } from '../../../client/transport.ts';
 import { settingsCheck } from '../../../control/findings/subjects/settings.ts';
 import { storeCheck } from '../../../control/findings/subjects/store.ts';
@@ -246,10 +246,10 @@ async function withGoodKey(
   const judged = await checkKey(transport, key);
   if (judged.level === 'problem') return [judged];
   const resources = new Resources(transport);
-  let edges: readonly HttpsEdge[] = [];
+  let edges: readonly SiteEdge[] = [];
   onPart('sites');
   const unread = await checkOrReport('edges', async () => {
-    edges = await Array.fromAsync(resources.httpsEdges.list());
+    edges = await listSiteEdges(resources);
     return [];
   });
   // Nearly all other checks need the edges.

@@ -1,4 +1,4 @@
-import type { HttpsEdge } from '../../../client/generated/https-edges.ts';
+import type { SiteEdge } from '../../../client/sites.ts';
 import type { Transport } from '../../../client/transport.ts';
 import type { Config } from '../../settings/schema.ts';
 
@@ -14,7 +14,7 @@ export interface Installation {
 /** A server that responds. */
 export interface LiveInstallation extends Installation {
   readonly transport: Transport;
-  readonly edges: readonly HttpsEdge[];
+  readonly edges: readonly SiteEdge[];
 }
 
 /** Access to parts that the command may not import: `src/app/main` wires it. */

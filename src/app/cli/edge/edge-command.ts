@@ -11,6 +11,7 @@ import {
   redirectUri,
 } from '../../../client/publish/plan-edge.ts';
 import type { WantedEdge } from '../../../client/publish/wanted-edge.ts';
+import { listSiteEdges } from '../../../client/sites.ts';
 import type { Transport } from '../../../client/transport.ts';
 import { isOn, type ParsedFlags } from '../../../kit/flags.ts';
 import type { JsonObject } from '../../../kit/json.ts';
@@ -70,7 +71,7 @@ export async function readCurrent(
 ): Promise<Current> {
   const resources = new Resources(transport);
   const [edges, backends, folders] = await Promise.all([
-    Array.fromAsync(resources.httpsEdges.list()),
+    listSiteEdges(resources),
     Array.fromAsync(resources.staticBackends.list()),
     target?.kind === 'folder' ? Array.fromAsync(resources.filesBackends.list()) : [],
   ]);

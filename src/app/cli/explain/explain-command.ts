@@ -1,3 +1,4 @@
+import { SITE_EDGE } from '../../../client/sites.ts';
 import { usage } from '../../../kit/flags.ts';
 import type { Ref } from '../../../kit/schema/annotations.ts';
 import { openTransport, runWithApi } from '../api/api-access.ts';
@@ -85,7 +86,7 @@ const SYNTAX: CommandSyntax = {
   name: 'explain',
   usage: ['URL|HOST'],
   hasOperands: true,
-  completedBy: ['https_edge'],
+  completedBy: [SITE_EDGE.kind],
   about:
     'Explains what the edge would do with a request, and why: the route it takes and why the others do not match, what each module decides, which targets may get it, and which headers the upstream would see. Nothing is sent, fetched, stored or counted.',
   flags: [

@@ -1,4 +1,5 @@
 import { fillPath } from '../../../client/fill-path.ts';
+import { SITE_EDGE, SITE_ROUTE } from '../../../client/sites.ts';
 import type { Transport } from '../../../client/transport.ts';
 import { usage } from '../../../kit/flags.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../kit/json.ts';
@@ -160,7 +161,7 @@ export class Names {
     if (isId(name)) return name;
     const found: (NamedItem | null)[] = [];
     for (const collection of this.#collections.filter(({ kind }) => kinds.includes(kind))) {
-      if (collection.kind === 'https_edge_route') found.push(...(await this.#routes()));
+      if (collection.kind === SITE_ROUTE.kind) found.push(...(await this.#routes()));
       else found.push(...(await this.#read(collection)).map(namedItem));
     }
     return this.#only(name, kinds.length === 1 ? kindText(kinds[0] ?? '') : 'object', found)?.id ?? name;
@@ -185,13 +186,13 @@ export class Names {
   }
 
   async #routes(): Promise<readonly NamedItem[]> {
-    const edges = this.#collections.find(({ kind }) => kind === 'https_edge');
+    const edges = this.#collections.find(({ kind }) => kind === SITE_EDGE.kind);
     return edges === undefined ? [] : (await this.#read(edges)).flatMap(namedRoutes);
   }
 
   /** The routes of an edge that is given beside them: `host/path` names them too. */
   async #routesOf({ kind }: Collection, params: Readonly<Record<string, string>>): Promise<readonly NamedItem[]> {
-    if (kind !== 'https_edge_route') return [];
+    if (kind !== SITE_ROUTE.kind) return [];
     return (await this.#routes()).filter(({ edgeId }) => edgeId === params['edge_id']);
   }
 

@@ -1,4 +1,5 @@
 import { queryString } from '../../../client/fill-path.ts';
+import { SITE_EDGE, SITE_ROUTE } from '../../../client/sites.ts';
 import type { Transport } from '../../../client/transport.ts';
 import { type Flag, isOn, type ParsedFlags, usage } from '../../../kit/flags.ts';
 import { openTransport, runWithApi } from '../api/api-access.ts';
@@ -82,7 +83,7 @@ const RUNS = { list: listRequests, show: showRequest, tail: tailRequests } satis
 const CALLERS = ['app_user', 'service_account', 'guest_link'];
 
 const FILTERS: readonly Flag[] = [
-  textFlag('host', 'HOST', 'Only requests for this host.', { completedBy: ['https_edge'] }),
+  textFlag('host', 'HOST', 'Only requests for this host.', { completedBy: [SITE_EDGE.kind] }),
   textFlag('status', 'STATUS', 'Only requests with this status, such as 404, or a class such as 5xx.'),
   textFlag(
     'user',
@@ -91,7 +92,7 @@ const FILTERS: readonly Flag[] = [
     { completedBy: CALLERS },
   ),
   textFlag('route', 'ROUTE', 'Only requests of this route, by its id or as host/path.', {
-    completedBy: ['https_edge_route'],
+    completedBy: [SITE_ROUTE.kind],
   }),
   textFlag(
     'since',

@@ -1,11 +1,11 @@
 import { PosternApiError } from '../../../client/call-errors.ts';
-import type { HttpsEdge } from '../../../client/generated/https-edges.ts';
 import type { ManagedCertificate } from '../../../client/generated/managed-certificates.ts';
 import type { Node } from '../../../client/generated/nodes.ts';
 import { Resources } from '../../../client/generated/resources.ts';
 import type { TlsCertificate } from '../../../client/generated/tls-certificates.ts';
 import type { TunnelSession } from '../../../client/generated/tunnel-sessions.ts';
 import type { Tunnel } from '../../../client/generated/tunnels.ts';
+import { listSiteEdges, type SiteEdge } from '../../../client/sites.ts';
 import type { Transport } from '../../../client/transport.ts';
 import { EXPIRES_SOON_DAYS, remainingTime } from '../../../control/findings/subjects/certificates.ts';
 import { storeCheck } from '../../../control/findings/subjects/store.ts';
@@ -26,7 +26,7 @@ import { CONNECTION } from '../shared-flags.ts';
 export interface Status {
   readonly health: ServerHealth;
   readonly nodes: readonly Node[] | null;
-  readonly edges: readonly HttpsEdge[] | null;
+  readonly edges: readonly SiteEdge[] | null;
   readonly agents: readonly TunnelSession[] | null;
   readonly tunnels: readonly Tunnel[] | null;
   readonly expiring: readonly ExpiringCertificate[];
@@ -41,7 +41,7 @@ export async function readStatus(transport: Transport, nowMs: number): Promise<S
   const health = await healthOf(transport);
   const [nodes, edges, agents, tunnels, managed, uploaded] = await Promise.all([
     allowed(() => Array.fromAsync(resources.nodes.list())),
-    allowed(() => Array.fromAsync(resources.httpsEdges.list())),
+    allowed(() => listSiteEdges(resources)),
     allowed(() => Array.fromAsync(resources.tunnelSessions.list())),
     allowed(() => Array.fromAsync(resources.tunnels.list())),
     allowed(() => Array.fromAsync(resources.managedCertificates.list())),

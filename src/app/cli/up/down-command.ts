@@ -1,6 +1,7 @@
 import { PosternApiError } from '../../../client/call-errors.ts';
 import { queryString } from '../../../client/fill-path.ts';
 import type { Current } from '../../../client/publish/plan-edge.ts';
+import { SITE_EDGE, siteEdgePath } from '../../../client/sites.ts';
 import type { Transport } from '../../../client/transport.ts';
 import { usage } from '../../../kit/flags.ts';
 import { hostOf } from '../../../kit/net/host-name.ts';
@@ -28,7 +29,7 @@ const SYNTAX: CommandSyntax = {
   name: 'down',
   usage: ['HOST'],
   hasOperands: true,
-  completedBy: ['https_edge'],
+  completedBy: [SITE_EDGE.kind],
   about:
     'Removes what "postern up HOST" made, in one change: the edge, the route and the backend. What somebody else made or uses stays, and so do the server, its settings and its data. "postern undo REVISION" undoes it.',
   flags: [API_KEY_FILE],
@@ -120,7 +121,7 @@ function removalsOf(
     const routes = edge.routes.filter(({ id }) => ofHost(id));
     for (const route of routes) if (route.backend !== null) backends.add(route.backend.backend.id);
     const isWhole = edge.hostports.length === 1 && routes.length === edge.routes.length;
-    const base = `/edges/https/${edge.id}`;
+    const base = siteEdgePath(edge.id);
     if (ofHost(edge.id) && isWhole)
       removals.push({ id: edge.id, path: base, line: `- edge ${edge.hostports.join(', ')}`, isShared: false });
     else

@@ -1,6 +1,7 @@
 import type { HostCertificates } from '../../../control/resources/ports.ts';
+import { namesIn } from '../../../edges/owned-names.ts';
+import { edgeKindOfRecord } from '../../../edges/record-kinds.ts';
 import type { Clock } from '../../../kit/clock.ts';
-import { hostOf } from '../../../kit/net/host-name.ts';
 import { CRL_KIND, crlId, crlModeOf, crlStatus } from '../../../modules/authority-crl.ts';
 import { MANAGED_CERTIFICATE, type ManagedCertificateDoc, managedStatus } from '../../../proxy/acme/records.ts';
 import { CERTIFICATE_KIND, DOMAIN_KIND, UploadedCertificates } from '../../../proxy/edge/tls/certificate-store.ts';
@@ -29,9 +30,7 @@ export function certificateWarning(record: StoredRecord, options: WarningOptions
 
 function hostsOf({ kind, doc }: StoredRecord): readonly string[] {
   if (kind === 'reserved_domain') return [doc['domain'] as string];
-  if (kind !== 'https_edge') return [];
-  const hostports = (doc['hostports'] ?? []) as readonly string[];
-  return [...new Set(hostports.map(hostOf))];
+  return edgeKindOfRecord(kind)?.endsTls === true ? [...new Set(namesIn(doc))] : [];
 }
 
 function hostWarning(host: string, { hostCertificates, clock }: WarningOptions): string | null {

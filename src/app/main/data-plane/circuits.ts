@@ -1,13 +1,13 @@
 import { Gauge, type Registry } from 'prom-client';
+import { routeRecord } from '../../../edges/record-kinds.ts';
 import type { Clock } from '../../../kit/clock.ts';
 import type { CircuitBreakerConfig } from '../../../modules/circuit_breaker/circuit-breaker-config.ts';
 import { circuitStateOf } from '../../../modules/circuit_breaker/circuit-table.ts';
-import { moduleRecordKey } from '../../../modules/module-config.ts';
+import { moduleOfRoutes } from '../../../modules/module-config.ts';
 import type { Replica } from '../../../store/replica/replica.ts';
 import type { NodeMemories } from './module-runtimes.ts';
 
 const MODULE = 'circuit_breaker';
-const ROUTE_KIND = 'https_edge_route';
 
 interface RouteCircuit {
   readonly edgeId: string;
@@ -29,8 +29,8 @@ export class Circuits {
 
   *all(): Iterable<RouteCircuit> {
     const nowMs = this.#clock.nowMs();
-    for (const { doc, parent } of this.#replica.all(moduleRecordKey(ROUTE_KIND, '', MODULE).kind)) {
-      const route = parent === null ? undefined : this.#replica.get(ROUTE_KIND, parent);
+    for (const { doc, parent } of moduleOfRoutes(this.#replica, MODULE)) {
+      const route = parent === null ? undefined : routeRecord(this.#replica, parent);
       if (route === undefined || doc['enabled'] === false) continue;
       const config = doc as unknown as CircuitBreakerConfig;
       const { state } = circuitStateOf(this.#memory, route.id, config, nowMs);

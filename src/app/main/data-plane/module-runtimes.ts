@@ -5,6 +5,7 @@ import { Counter, Registry } from 'prom-client';
 import type { OthersWrites } from '../../../control/api/others-writes.ts';
 import type { Catalog } from '../../../control/documents/catalog.ts';
 import type { TrafficReporter } from '../../../control/events/event-recorder.ts';
+import { routeRecordKinds } from '../../../edges/record-kinds.ts';
 import type { Clock } from '../../../kit/clock.ts';
 import { createGuardedFetch } from '../../../kit/http/guarded-fetch.ts';
 import type { JsonObject } from '../../../kit/json.ts';
@@ -26,7 +27,7 @@ import type {
 import type { LoginRecords } from '../../../modules/contract/login-store.ts';
 import type { Module } from '../../../modules/contract/module.ts';
 import type { OwnIssuer } from '../../../modules/contract/own-issuer.ts';
-import { moduleRecordKey } from '../../../modules/module-config.ts';
+import { moduleOfRoute } from '../../../modules/module-config.ts';
 import { type ModuleSettings, settingsOf } from '../../../modules/module-settings.ts';
 import type { EdgeSnapshot } from '../../../proxy/snapshot/edge-snapshot.ts';
 import { addSealedRecord, type FollowedReplica } from '../../../store/replica/replica.ts';
@@ -34,7 +35,6 @@ import type { RecordKey, Store } from '../../../store/store.ts';
 import type { Config } from '../../settings/schema.ts';
 import { inertPorts, readOnlyLogins } from './inert-ports.ts';
 
-const ROUTE_KIND = 'https_edge_route';
 const EVERYTHING = { beforeId: null, limit: Number.MAX_SAFE_INTEGER };
 
 export interface ModuleRuntimes {
@@ -143,9 +143,9 @@ function sharedWith(module: Module, opened: ReadonlyMap<SharedRuntime, SharedSta
 }
 
 function ownConfigs(module: Module, replica: FollowedReplica, edgeId: string): readonly JsonObject[] {
-  return replica.pageOfParent(ROUTE_KIND, edgeId, EVERYTHING).flatMap(({ id }) => {
-    const key = moduleRecordKey(ROUTE_KIND, id, module.name);
-    const record = replica.get(key.kind, key.id);
+  const routes = routeRecordKinds.flatMap((kind) => replica.pageOfParent(kind, edgeId, EVERYTHING));
+  return routes.flatMap(({ id }) => {
+    const record = moduleOfRoute(replica, id, module.name);
     return record === undefined ? [] : [record.doc];
   });
 }

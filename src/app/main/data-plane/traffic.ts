@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { API_LANE } from '../../../control/documents/long-answer.ts';
+import { edgeRecordKinds } from '../../../edges/record-kinds.ts';
 import type { Clock } from '../../../kit/clock.ts';
 import { isJsonObject, type JsonObject } from '../../../kit/json.ts';
 import type { ProblemIndex } from '../../../proxy/snapshot/problems.ts';
@@ -72,7 +73,7 @@ export function openTraffic(deps: TrafficDependencies): OpenedTraffic {
         })),
       overview: async () => ({
         ...(await latest(series, clock)),
-        edges: replica.count('https_edge'),
+        edges: edgeRecordKinds.reduce((sum, kind) => sum + replica.count(kind), 0),
         ...onlineOf(membership),
         problems: problemsOf(deps).slice(0, MAX_PROBLEMS),
       }),

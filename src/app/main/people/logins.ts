@@ -5,7 +5,7 @@ import type { LoginRecords } from '../../../modules/contract/login-store.ts';
 import type { Module } from '../../../modules/contract/module.ts';
 import { login } from '../../../modules/login/login.ts';
 import type { LoginSettings } from '../../../modules/login/settings.ts';
-import { moduleRecordKey } from '../../../modules/module-config.ts';
+import { moduleOfRoute } from '../../../modules/module-config.ts';
 import { settingsOf } from '../../../modules/module-settings.ts';
 import type { RecordReader } from '../../../store/replica/record-table.ts';
 import type { Store } from '../../../store/store.ts';
@@ -27,8 +27,7 @@ export function loginLimits(
   const names = modules.filter(({ isLogin }) => isLogin === true).map(({ name }) => name);
   return (routeId) => {
     for (const name of names) {
-      const { kind, id } = moduleRecordKey('https_edge_route', routeId, name);
-      const doc = reader.get(kind, id)?.doc;
+      const doc = moduleOfRoute(reader, routeId, name)?.doc;
       if (doc === undefined || doc['enabled'] === false) continue;
       return {
         maximum_duration: Number(doc['maximum_duration']) || settings.login_maximum_duration,

@@ -3,18 +3,18 @@ import type {
   IdentityClients,
   PublishingAgent,
 } from '../../../control/identity/provider/identity-clients.ts';
+import { edgeRecord } from '../../../edges/record-kinds.ts';
 import type { JsonObject } from '../../../kit/json.ts';
 import { hashToken } from '../../../kit/text/secrets.ts';
 import { CALLBACK_PATH } from '../../../modules/login/flow/login-flow.ts';
 import { LOGGED_OUT_PATH } from '../../../modules/login/flow/logout.ts';
-import { moduleRecordKey } from '../../../modules/module-config.ts';
+import { moduleOfRoute } from '../../../modules/module-config.ts';
 import { oidc } from '../../../modules/oidc/oidc.ts';
-import type { DetachedEdge } from '../../../proxy/snapshot/compile-edge.ts';
+import type { DetachedEdge } from '../../../proxy/snapshot/detached-edge.ts';
 import type { EdgeSnapshot } from '../../../proxy/snapshot/edge-snapshot.ts';
 import type { Snapshots } from '../../../proxy/snapshot/snapshots.ts';
 import type { RecordReader } from '../../../store/replica/record-table.ts';
 
-const ROUTE_KIND = 'https_edge_route';
 const CREDENTIAL_KIND = 'credential';
 
 export interface RouteClientsOptions {
@@ -76,10 +76,7 @@ export class RouteClients implements IdentityClients {
 
   /** As configured: in a thread that serves no traffic, modules are not prepared for it. */
   #hasOwnLogin({ routes }: EdgeSnapshot): boolean {
-    return routes.all.some((route) => {
-      const { kind, id } = moduleRecordKey(ROUTE_KIND, route.id, oidc.name);
-      return this.#isOwnLogin(this.#options.reader.get(kind, id)?.doc);
-    });
+    return routes.all.some((route) => this.#isOwnLogin(moduleOfRoute(this.#options.reader, route.id, oidc.name)?.doc));
   }
 
   #isOwnLogin(config: JsonObject | undefined): boolean {
@@ -92,7 +89,11 @@ export class RouteClients implements IdentityClients {
     const credential = credentialId === null ? undefined : this.#options.reader.get(CREDENTIAL_KIND, credentialId);
     if (credential === undefined) return null;
     const { description } = credential.doc;
-    return { host, credentialId: credential.id, description: typeof description === 'string' ? description : '' };
+    return {
+      host: host ?? '',
+      credentialId: credential.id,
+      description: typeof description === 'string' ? description : '',
+    };
   }
 
   /** Exactly the path of ours on a host of this edge, at a port at which the edge can be. */
@@ -104,7 +105,7 @@ export class RouteClients implements IdentityClients {
 
   /** In the spelling of URLs: 443 is empty. */
   #portsOf({ id }: EdgeSnapshot): ReadonlySet<string> {
-    const hostports = this.#options.reader.get('https_edge', id)?.doc['hostports'];
+    const hostports = edgeRecord(this.#options.reader, id)?.doc['hostports'];
     const listed = Array.isArray(hostports) ? hostports.map((hostport) => String(hostport).replace(/^.*:/, '')) : [];
     return new Set(['', new URL(this.#options.issuer).port, ...listed.map((port) => (port === '443' ? '' : port))]);
   }

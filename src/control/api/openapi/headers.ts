@@ -109,7 +109,7 @@ export function headerRef(name: string): Readonly<Record<string, Reference>> {
 /** Edges, routes and their modules, one at a time. */
 function showsProblems({ verb, success }: Operation, { resource }: Subject): boolean {
   return (
-    resource.type === 'configuration' && resource.modules !== undefined && verb !== 'list' && success.schema !== null
+    resource.type === 'configuration' && resource.passes !== undefined && verb !== 'list' && success.schema !== null
   );
 }
 

@@ -1,15 +1,14 @@
+import { routeRecord } from '../../../edges/record-kinds.ts';
 import type { TimeSlice } from '../../../kit/async/slices.ts';
 import type { LoginSession } from '../../../modules/contract/login-store.ts';
 import type { Module } from '../../../modules/contract/module.ts';
 import type { LearningClient } from '../../../modules/contract/prepare.ts';
 import { learnedClaims, recentLogins } from '../../../modules/learned-claims.ts';
-import { moduleRecordKey } from '../../../modules/module-config.ts';
+import { moduleOfRoutes } from '../../../modules/module-config.ts';
 import type { Replica } from '../../../store/replica/replica.ts';
 import type { Store } from '../../../store/store.ts';
 import type { LoginTrouble } from '../../findings/facts.ts';
 import { askedOn, type RouteLogins } from '../route-logins.ts';
-
-const ROUTE_KIND = 'https_edge_route';
 
 export interface LoginTroubleSources {
   readonly modules: readonly Module[];
@@ -59,8 +58,8 @@ async function routesWithLogin(
   const routes: RouteWithLogin[] = [];
   for (const { name, learnsFrom } of modules) {
     if (learnsFrom === undefined) continue;
-    for (const { parent: routeId, doc } of replica.all(moduleRecordKey(ROUTE_KIND, '', name).kind)) {
-      const edgeId = replica.get(ROUTE_KIND, routeId ?? '')?.parent ?? null;
+    for (const { parent: routeId, doc } of moduleOfRoutes(replica, name)) {
+      const edgeId = routeRecord(replica, routeId ?? '')?.parent ?? null;
       const isServed = doc['enabled'] !== false && routeId !== null && edgeId !== null;
       const client = isServed ? learningClient({ edgeId, routeId }) : null;
       if (isServed && client !== null) routes.push({ edgeId, routeId, module: name, client });

@@ -1,3 +1,4 @@
+import { routedRecordKinds, routeRecordKinds } from '../../../edges/record-kinds.ts';
 import type { TimeSlice } from '../../../kit/async/slices.ts';
 import { rfc3339 } from '../../../kit/clock.ts';
 import { isStoreOutage } from '../../../kit/error-text.ts';
@@ -64,7 +65,7 @@ export async function readFacts(known: KnownHere, slice: TimeSlice): Promise<Fac
   const { replica, config, clock } = known;
   const nowMs = clock.nowMs();
   const unreadable = new Map<string, string>();
-  const read = async <Item>(kind: string, form: (record: StoredRecord) => Item | null): Promise<readonly Item[]> => {
+  const read: ReadRecords = async <Item>(kind: string, form: (record: StoredRecord) => Item | null) => {
     const items: Item[] = [];
     for (const record of replica.all(kind)) {
       try {
@@ -88,7 +89,7 @@ export async function readFacts(known: KnownHere, slice: TimeSlice): Promise<Fac
   const facts: Omit<Facts, 'unreadable'> = {
     ...{ nowMs, config, peers: known.peers(), storeProblem: known.storeProblem() },
     nodes: known.nodes().map((node) => ({ ...node, last_seen_at: rfc3339(node.lastSeenAtMs) })),
-    edges: await read('https_edge', (record) => edgeOf(record, known)),
+    edges: await readEdges(read, known),
     ...{ isOwnApi: known.isOwnApi, whyForbidden: known.whyForbidden },
     unprepared: (ownerId) => unprepared.get(ownerId) ?? [],
     logins: (routeId) => logins.get(routeId) ?? [],
@@ -158,19 +159,32 @@ function shownAs<Shown>({ id, doc }: StoredRecord): Shown {
 type KnownOfEdges = Pick<KnownHere, 'replica' | 'upstreamsOf'>;
 type ModuleOn = (module: string) => JsonObject | null;
 
-function edgeOf({ id, doc }: StoredRecord, known: KnownOfEdges): CheckedEdge {
+type ReadRecords = <Item>(kind: string, form: (record: StoredRecord) => Item | null) => Promise<readonly Item[]>;
+
+/** Edges with routes; of the others, nothing can be wrong that these checks find. */
+async function readEdges(read: ReadRecords, known: KnownOfEdges): Promise<readonly CheckedEdge[]> {
+  const edges: CheckedEdge[] = [];
+  for (const kind of routedRecordKinds) edges.push(...(await read(kind, (record) => edgeOf(record, known))));
+  return edges;
+}
+
+function edgeOf({ kind, id, doc }: StoredRecord, known: KnownOfEdges): CheckedEdge {
   const { replica } = known;
-  const ofEdge: ModuleOn = (module) => moduleOn('https_edge', id, module, replica);
-  const routes = replica
-    .pageOfParent('https_edge_route', id, ALL_CHILDREN)
+  const ofEdge: ModuleOn = (module) => moduleOn(kind, id, module, replica);
+  const routes = routeRecordKinds
+    .flatMap((routeKind) => replica.pageOfParent(routeKind, id, ALL_CHILDREN))
     .map((route) => routeOf(route, ofEdge, known));
   const hostports = (doc['hostports'] ?? []) as readonly string[];
   return checkedEdge({ id, hostports }, ofEdge, routes);
 }
 
-function routeOf({ id, doc }: StoredRecord, ofEdge: ModuleOn, { replica, upstreamsOf }: KnownOfEdges): CheckedRoute {
+function routeOf(
+  { kind, id, doc }: StoredRecord,
+  ofEdge: ModuleOn,
+  { replica, upstreamsOf }: KnownOfEdges,
+): CheckedRoute {
   const match = doc['match'] as string;
-  const module: ModuleOn = (name) => moduleOn('https_edge_route', id, name, replica);
+  const module: ModuleOn = (name) => moduleOn(kind, id, name, replica);
   return checkedRoute({ id, match }, { module, ofEdge, upstreamsOf });
 }
 

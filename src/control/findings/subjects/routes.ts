@@ -1,3 +1,4 @@
+import { edgePath, edgeRecord, routeRecord } from '../../../edges/record-kinds.ts';
 import { type Finding, type FoundObject, findingTable } from '../../../kit/findings.ts';
 import { splitAddress } from '../../../kit/net/host-name.ts';
 import type { AlertFacts, AlertKind } from '../alert-kind.ts';
@@ -63,7 +64,7 @@ const { kinds, found, ok } = findingTable('routes', {
     level: 'problem',
     text: ({ name, line }: Place & { readonly line: string }) => `${name} rejects all traffic: ${line}`,
     advice: ({ id, edgeId, module }: Place & { readonly module: string }) =>
-      `repair the module, or delete it: DELETE /edges/https/${edgeId}${id === edgeId ? '' : `/routes/${id}`}/${module}`,
+      `repair the module, or delete it: DELETE ${id === edgeId ? edgePath(id) : edgePath(edgeId, id)}/${module}`,
   },
   edge_without_hosts: { level: 'hint', text: ({ id }: Place) => `${id} has no hosts: it receives no requests` },
   edge_without_routes: { level: 'hint', text: ({ name }: Place) => `${name} has no routes: every request gets 404` },
@@ -185,8 +186,9 @@ const circuitOpen: AlertKind = {
 };
 
 function titleOf(routeId: string, facts: AlertFacts): string {
-  const route = facts.record('https_edge_route', routeId);
-  const edge = facts.record('https_edge', route?.parent ?? '');
+  const records = { get: (kind: string, id: string) => facts.record(kind, id) };
+  const route = routeRecord(records, routeId);
+  const edge = edgeRecord(records, route?.parent ?? '');
   const [host = ''] = Array.isArray(edge?.doc['hostports']) ? edge.doc['hostports'] : [];
   const name = `${String(host as string).replace(/:443$/, '')}${String((route?.doc['match'] ?? '') as string)}`;
   return `the circuit of ${name === '' ? routeId : `${name} (${routeId})`} is open on ${facts.node}: its backend fails`;

@@ -1,4 +1,5 @@
 import Type from 'typebox';
+import { routedRecordKinds, routeRecordKinds } from '../../../edges/record-kinds.ts';
 import { rfc3339 } from '../../../kit/clock.ts';
 import { isJsonObject, type JsonObject } from '../../../kit/json.ts';
 import { reference, refSchema } from '../../../kit/schema/annotations.ts';
@@ -60,11 +61,8 @@ const schema = Type.Object({
     description: 'Seconds of inactivity after which the person must log in again. 0: no limit.',
     examples: [604_800],
   }),
-  edge: reference({ kinds: ['https_edge'] }, Type.Union([refSchema, Type.Null()], { description: 'The edge.' })),
-  route: reference(
-    { kinds: ['https_edge_route'] },
-    Type.Union([refSchema, Type.Null()], { description: 'The route.' }),
-  ),
+  edge: reference({ kinds: routedRecordKinds }, Type.Union([refSchema, Type.Null()], { description: 'The edge.' })),
+  route: reference({ kinds: routeRecordKinds }, Type.Union([refSchema, Type.Null()], { description: 'The route.' })),
 });
 
 const notFound = (id: string): Error => notOnline('login session', PATH, id);

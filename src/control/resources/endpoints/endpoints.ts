@@ -1,6 +1,8 @@
 import { hash } from 'node:crypto';
 import type { TProperties } from 'typebox';
 import Type from 'typebox';
+import { edgeRecordKindOf } from '../../../edges/edge-kind.ts';
+import { edgeRecordKinds, type StoredEdgeKind, storedEdgeKinds } from '../../../edges/record-kinds.ts';
 import type { JsonObject } from '../../../kit/json.ts';
 import { reference, refSchema } from '../../../kit/schema/annotations.ts';
 import type { RecordReader } from '../../../store/replica/record-table.ts';
@@ -12,8 +14,6 @@ import type { ReadingPorts, SharedPorts } from '../ports.ts';
 import { type LiveResource, timestamp } from '../resource.ts';
 import { coversScope } from '../scopes.ts';
 
-const EDGE_KIND = 'https_edge';
-const EDGE_PREFIX = 'edghts';
 const EDGES_AT_ONCE = 100;
 const LAST_SECOND = 2n ** 32n - 1n;
 
@@ -32,12 +32,15 @@ function pageOfEdgeEndpoints(
   { beforeId, limit }: { readonly beforeId: string | null; readonly limit: number },
 ): readonly EdgeEndpoint[] {
   const found: EdgeEndpoint[] = [];
-  let lastSecond: bigint | null = null;
-  for (const edge of edgesUpTo(reader, beforeId === null ? null : secondsOf(beforeId))) {
-    const { second, endpoints } = endpointsOf(edge);
-    if (found.length >= limit && second !== lastSecond) break;
-    lastSecond = second;
-    for (const endpoint of endpoints) if (beforeId === null || endpoint.id < beforeId) found.push(endpoint);
+  for (const kind of storedEdgeKinds) {
+    const enough = found.length + limit;
+    let lastSecond: bigint | null = null;
+    for (const edge of edgesUpTo(kind, reader, beforeId === null ? null : secondsOf(beforeId))) {
+      const { second, endpoints } = endpointsOf(kind, edge);
+      if (found.length >= enough && second !== lastSecond) break;
+      lastSecond = second;
+      for (const endpoint of endpoints) if (beforeId === null || endpoint.id < beforeId) found.push(endpoint);
+    }
   }
   return found.sort(newestFirst).slice(0, limit);
 }
@@ -45,12 +48,13 @@ function pageOfEdgeEndpoints(
 function findEdgeEndpoint(reader: RecordReader, id: string): EdgeEndpoint | null {
   const second = secondsOf(id);
   if (second === null) return null;
-  for (const edge of edgesUpTo(reader, second)) {
-    const of = endpointsOf(edge);
-    if (of.second !== second) return null;
-    const found = of.endpoints.find((endpoint) => endpoint.id === id);
-    if (found !== undefined) return found;
-  }
+  for (const kind of storedEdgeKinds)
+    for (const edge of edgesUpTo(kind, reader, second)) {
+      const of = endpointsOf(kind, edge);
+      if (of.second !== second) break;
+      const found = of.endpoints.find((endpoint) => endpoint.id === id);
+      if (found !== undefined) return found;
+    }
   return null;
 }
 
@@ -62,10 +66,10 @@ function newestFirst(a: { readonly id: string }, b: { readonly id: string }): nu
  * Newest first, starting at the end of a second; null: all. A KSUID counts seconds in 32 bits, and 27 characters hold
  * more.
  */
-function* edgesUpTo(reader: RecordReader, second: bigint | null): Generator<StoredRecord> {
-  let beforeId = second === null || second >= LAST_SECOND ? null : firstIdOf(EDGE_PREFIX, second + 1n);
+function* edgesUpTo(kind: StoredEdgeKind, reader: RecordReader, second: bigint | null): Generator<StoredRecord> {
+  let beforeId = second === null || second >= LAST_SECOND ? null : firstIdOf(kind.api.idPrefix, second + 1n);
   for (;;) {
-    const edges = reader.page(EDGE_KIND, { beforeId, limit: EDGES_AT_ONCE });
+    const edges = reader.page(edgeRecordKindOf(kind), { beforeId, limit: EDGES_AT_ONCE });
     yield* edges;
     if (edges.length < EDGES_AT_ONCE) return;
     beforeId = edges.at(-1)?.id ?? null;
@@ -83,15 +87,15 @@ interface EndpointsOfEdge {
  */
 const known = new WeakMap<JsonObject, EndpointsOfEdge>();
 
-function endpointsOf({ id: edgeId, doc }: StoredRecord): EndpointsOfEdge {
+function endpointsOf({ name, api }: StoredEdgeKind, { id: edgeId, doc }: StoredRecord): EndpointsOfEdge {
   const found = known.get(doc);
   if (found !== undefined) return found;
   const endpoints = (doc['hostports'] as readonly string[]).map((hostport) => ({
     id: endpointId(edgeId, hostport),
     doc: {
       created_at: doc['created_at'] ?? '',
-      public_url: `https://${hostport.replace(/:443$/, '')}`,
-      proto: 'https',
+      public_url: api.publicUrl(hostport),
+      proto: name,
       hostport,
       type: 'edge',
       description: doc['description'] ?? '',
@@ -170,7 +174,7 @@ const schema = Type.Object({
   ),
   tunnel: Type.Union([refSchema, Type.Null()], { description: 'The tunnel; null for an edge endpoint.' }),
   edge: reference(
-    { kinds: ['https_edge'] },
+    { kinds: edgeRecordKinds },
     Type.Union([refSchema, Type.Null()], { description: 'The edge; null for an ephemeral endpoint.' }),
   ),
   ...unusedFields,

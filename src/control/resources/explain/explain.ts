@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import Type from 'typebox';
+import { routeRecordKinds } from '../../../edges/record-kinds.ts';
 import { PosternError } from '../../../kit/errors.ts';
 import type { JsonObject, JsonValue } from '../../../kit/json.ts';
 import { withoutRootDot } from '../../../kit/net/host-name.ts';
@@ -92,7 +93,7 @@ const explanationSchema = Type.Object({
   match: Type.Union([Type.String(), Type.Null()], { description: 'Path of the route; null without one.' }),
   candidates: Type.Array(
     Type.Object({
-      route: reference({ kinds: ['https_edge_route'] }, { ...refSchema, description: 'Another route of the edge.' }),
+      route: reference({ kinds: routeRecordKinds }, { ...refSchema, description: 'Another route of the edge.' }),
       match: Type.String({ description: 'Its path.' }),
       why_not: Type.String({ description: 'Why it does not serve the request.' }),
     }),

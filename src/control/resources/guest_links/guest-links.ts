@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Static } from 'typebox';
 import Type from 'typebox';
+import { edgeRecord, routedRecordKinds, routeRecord, routeRecordKinds } from '../../../edges/record-kinds.ts';
 import { rfc3339 } from '../../../kit/clock.ts';
 import type { JsonObject } from '../../../kit/json.ts';
 import { hostNameProblem, hostOf, lowerCaseHost, splitAddress } from '../../../kit/net/host-name.ts';
@@ -20,8 +21,6 @@ import type { StoredRecord } from '../../../store/store.ts';
 import type { ReadingPorts } from '../ports.ts';
 import { type CreatePorts, type Creation, defineResource, describedFields, timestamp } from '../resource.ts';
 import { expiryProblem, timeProblem } from './link-expiry.ts';
-
-const EDGE_KIND = 'https_edge';
 
 type LinkHost = { readonly host: string; readonly port: string } | { readonly problem: string };
 
@@ -48,7 +47,8 @@ function linkHost(edge: StoredRecord, wanted: string, reader: RecordReader): Lin
 
 /** A host that is listed takes precedence over a wildcard, also one of another edge. */
 function edgeWith(host: string, reader: RecordReader): string | null {
-  const edges = reader.page(EDGE_KIND, { beforeId: null, limit: Number.MAX_SAFE_INTEGER });
+  const everything = { beforeId: null, limit: Number.MAX_SAFE_INTEGER };
+  const edges = routedRecordKinds.flatMap((kind) => reader.page(kind, everything));
   const owner = edges.find(({ doc }) =>
     (doc['hostports'] as readonly string[]).some((hostport) => hostOf(hostport) === host),
   );
@@ -87,9 +87,9 @@ function usedBy(linkId: string, reader: RecordReader): readonly JsonObject[] {
 
 const config = Type.Object({
   ...describedFields,
-  edge_id: reference({ kinds: ['https_edge'] }, idString('Id of the HTTPS edge. It cannot be changed later.')),
+  edge_id: reference({ kinds: routedRecordKinds }, idString('Id of the HTTPS edge. It cannot be changed later.')),
   route_id: reference(
-    { kinds: ['https_edge_route'] },
+    { kinds: routeRecordKinds },
     idString('Id of the route of that edge that the guest may use. It cannot be changed later.'),
   ),
   label: Type.String({
@@ -206,8 +206,8 @@ function placeOf(
   link: GuestLink,
   reader: RecordReader,
 ): { readonly host: string; readonly port: string } | { readonly problem: FieldProblem } {
-  const edge = reader.get('https_edge', link.edge_id);
-  const route = reader.get('https_edge_route', link.route_id);
+  const edge = edgeRecord(reader, link.edge_id);
+  const route = routeRecord(reader, link.route_id);
   assert(edge !== undefined && route !== undefined, 'the resource reads its references');
   if (route.parent !== edge.id) {
     const message = `names a route of another edge, ${route.parent}: send that edge_id, or a route of ${edge.id}`;

@@ -1,4 +1,5 @@
 import Type from 'typebox';
+import { edgeIdPrefixes, routeIdPrefixes } from '../../../edges/record-kinds.ts';
 import type { JsonObject } from '../../../kit/json.ts';
 import { mapOf, refSchema } from '../../../kit/schema/annotations.ts';
 import type { InstallationRequests } from '../../../proxy/telemetry/requests/installation-requests.ts';
@@ -125,8 +126,8 @@ const list: Operation<RequestPorts> = {
           description: 'Only requests of this person, service account or guest link.',
         }),
       ),
-      edge: Type.Optional(idParameter('edghts', 'Only requests of this edge.')),
-      route: Type.Optional(idParameter('edghtsrt', 'Only requests of this route.')),
+      edge: Type.Optional(idParameter(edgeIdPrefixes, 'Only requests of this edge.')),
+      route: Type.Optional(idParameter(routeIdPrefixes, 'Only requests of this route.')),
       q: Type.Optional(
         Type.String({
           maxLength: MAX_TEXT,

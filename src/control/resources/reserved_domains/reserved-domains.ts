@@ -1,11 +1,11 @@
 import Type from 'typebox';
+import { identityHostConflict } from '../../../edges/owned-names.ts';
 import type { JsonObject } from '../../../kit/json.ts';
 import { hostNameProblem, lowerCaseHost } from '../../../kit/net/host-name.ts';
 import { reference } from '../../../kit/schema/annotations.ts';
 import { bodyProblem } from '../../../kit/schema/decode-body.ts';
 import type { ManagedCertificateDoc } from '../../../proxy/acme/records.ts';
 import type { StoredRecord } from '../../../store/store.ts';
-import { identityHostConflict } from '../https_edges/https-edges.ts';
 import {
   managementStatus,
   provisioningJobSchema,

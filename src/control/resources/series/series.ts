@@ -1,4 +1,5 @@
 import Type from 'typebox';
+import { routedRecordKinds, routeIdPrefixes, routeRecordKinds } from '../../../edges/record-kinds.ts';
 import { rfc3339 } from '../../../kit/clock.ts';
 import { reference, refSchema } from '../../../kit/schema/annotations.ts';
 import type { InstallationSeries } from '../../../proxy/telemetry/series/installation-series.ts';
@@ -51,7 +52,7 @@ const get: Operation<SeriesPorts> = {
     {
       from: Type.Optional(timestamp('Only steps from this time on. Default: an hour or a day ago.')),
       step: Type.Optional(Type.Enum([SHORT_STEP, '60'], { description: 'Seconds of a step. Default: 10.' })),
-      route: Type.Optional(idParameter('edghtsrt', 'Only traffic of this route, if it is among the 500 busiest.')),
+      route: Type.Optional(idParameter(routeIdPrefixes, 'Only traffic of this route, if it is among the 500 busiest.')),
     },
     { additionalProperties: false },
   ),
@@ -110,11 +111,11 @@ const routes: Operation<SeriesPorts> = {
       routes: Type.Array(
         Type.Object({
           route: reference(
-            { kinds: ['https_edge_route'] },
+            { kinds: routeRecordKinds },
             Type.Union([refSchema, Type.Null()], { description: 'The route; null for the endpoint of an agent.' }),
           ),
           edge: reference(
-            { kinds: ['https_edge'] },
+            { kinds: routedRecordKinds },
             { ...refSchema, description: 'The edge, or the endpoint of an agent.' },
           ),
           ...numbers,

@@ -1,3 +1,4 @@
+import { routeRecord } from '../../../edges/record-kinds.ts';
 import { escapedHtml, PAGE_STYLE_SOURCE, plainPage } from '../../../kit/http/plain-page.ts';
 import { isSameOrigin } from '../../../kit/http/whole-request.ts';
 import type { Refusal, TrafficRequest } from '../../contract/decides.ts';
@@ -9,7 +10,6 @@ import { GUEST_ISSUER } from '../../login/sessions/grant.ts';
 import type { GuestLink, Guests } from './guests.ts';
 import { isSpent, redeemLink } from './redeem-link.ts';
 
-const ROUTE_KIND = 'https_edge_route';
 /** A secret and a field name need less than 100. */
 const MAX_FORM_BYTES = 1024;
 
@@ -107,7 +107,7 @@ async function isBound(guests: Guests, request: OwnPathRequest, link: GuestLink)
 
 /** The start of the route, on the host of the request: nothing in the link or the form names another place. */
 function toRoute(guests: Guests, request: OwnPathRequest, link: GuestLink, cookies: readonly string[]): OwnAnswer {
-  const path = (guests.ports.followed.get(ROUTE_KIND, link.routeId)?.doc['match'] as string | undefined) ?? '/';
+  const path = (routeRecord(guests.ports.followed, link.routeId)?.doc['match'] as string | undefined) ?? '/';
   return {
     status: 303,
     headers: [

@@ -1,9 +1,9 @@
 import { reportBug } from '../../../kit/guarded-listeners.ts';
+import { type CanonicalPath, readPath } from '../../../kit/http/canonical-path.ts';
 import type { WholeAnswer } from '../../../kit/http/whole-request.ts';
 import type { Answer, Refusal, TrafficRequest, Verdict } from '../../../modules/contract/decides.ts';
 import { moduleErrors } from '../../../modules/contract/errors.ts';
 import type { OwnAnswer, OwnPathSite, OwnPaths, PreparedModule } from '../../../modules/contract/prepared-module.ts';
-import { type CanonicalPath, readPath } from '../../snapshot/canonical-path.ts';
 import type { AdmissionStep, EdgeSnapshot, NamedModule, OwnHost, RouteSnapshot } from '../../snapshot/edge-snapshot.ts';
 import type { UpstreamFailure } from '../../upstream/upstream.ts';
 import { failed } from '../../upstream/upstream-failure.ts';

@@ -1,5 +1,5 @@
+import type { CanonicalPath } from '../../../kit/http/canonical-path.ts';
 import { moduleErrors } from '../../../modules/contract/errors.ts';
-import type { CanonicalPath } from '../../snapshot/canonical-path.ts';
 import type { RouteSnapshot } from '../../snapshot/edge-snapshot.ts';
 import type { Unmatched } from '../../snapshot/route-table.ts';
 import type { ErrorAnswer } from '../answers/error-page.ts';

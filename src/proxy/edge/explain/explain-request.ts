@@ -1,9 +1,9 @@
 import type { Clock } from '../../../kit/clock.ts';
+import type { CanonicalPath } from '../../../kit/http/canonical-path.ts';
 import { combinedValue, type HeaderList } from '../../../kit/http/header-values.ts';
 import { matchKey } from '../../../kit/http/urls.ts';
 import type { AssumedPerson } from '../../../modules/contract/decides.ts';
 import type { Module } from '../../../modules/contract/module.ts';
-import type { CanonicalPath } from '../../snapshot/canonical-path.ts';
 import type { EdgeSnapshot, RouteSnapshot } from '../../snapshot/edge-snapshot.ts';
 import type { RouteMatch } from '../../snapshot/route-table.ts';
 import type { ClientAddresses } from '../connections/connection-facts.ts';

@@ -1,8 +1,8 @@
+import { readPath } from '../../../kit/http/canonical-path.ts';
 import type { HeaderList } from '../../../kit/http/header-values.ts';
 import { isAuthority } from '../../../kit/http/urls.ts';
 import type { Refusal } from '../../../modules/contract/decides.ts';
 import type { BodyDemand, HeaderChange, RequestTransform } from '../../../modules/contract/prepared-module.ts';
-import { readPath } from '../../snapshot/canonical-path.ts';
 import { mayShareService } from '../../snapshot/compile-backend.ts';
 import type { EdgeSnapshot, RequestChanger, RouteSnapshot } from '../../snapshot/edge-snapshot.ts';
 import { REQUEST_BODY } from '../../upstream/upstream-failure.ts';

@@ -1,9 +1,9 @@
+import { type CanonicalPath, readPath } from '../../../kit/http/canonical-path.ts';
 import { type HeaderList, HOP_BY_HOP, valuesOf } from '../../../kit/http/header-values.ts';
 import { METHODS } from '../../../kit/http/node-http.ts';
 import { COMMON_NAMES } from '../../../kit/http1/header-block.ts';
 import { withoutRootDot } from '../../../kit/net/host-name.ts';
 import { EDGE_HEADERS, nameMatcher } from '../../../modules/reserved-names.ts';
-import { type CanonicalPath, readPath } from '../../snapshot/canonical-path.ts';
 import type { EdgeErrorCode } from '../errors.ts';
 
 /** Headers about the client that the edge adds to every request, or that it never forwards. Modules may remove them. */

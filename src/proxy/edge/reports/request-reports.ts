@@ -1,7 +1,7 @@
 import type { Clock } from '../../../kit/clock.ts';
+import type { CanonicalPath } from '../../../kit/http/canonical-path.ts';
 import { firstValue, type HeaderList } from '../../../kit/http/header-values.ts';
 import type { Identity } from '../../../modules/contract/decides.ts';
-import type { CanonicalPath } from '../../snapshot/canonical-path.ts';
 import type { BackendTraffic } from '../../telemetry/metrics/backend-traffic.ts';
 import type { EdgeMetrics } from '../../telemetry/metrics/edge-metrics.ts';
 import { type CountedRequest, keptText, type RecordedRequest } from '../../telemetry/requests/recorded-request.ts';

@@ -1,4 +1,6 @@
 import { TUNNEL_BACKEND_KIND } from '../../../backends/backend.ts';
+import type { EdgeKind } from '../../../edges/edge-kind.ts';
+import { edgeKinds } from '../../../edges/registry.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../kit/json.ts';
 import { withParts } from '../../../kit/load-part.ts';
 import { FIELD_RULES } from '../../../kit/net/field-rules.ts';
@@ -12,8 +14,8 @@ import type { CheckContext, Module } from '../../../modules/contract/module.ts';
 import { moduleProblems, normalized, sealed } from '../../../modules/module-config.ts';
 import { type ModuleSettings, settingsOf } from '../../../modules/module-settings.ts';
 import { modules as allModules } from '../../../modules/registry.ts';
-import type { DetachedRecord } from '../../snapshot/compile-edge.ts';
-import type { EdgeSnapshot } from '../../snapshot/edge-snapshot.ts';
+import type { DetachedRecord } from '../../snapshot/detached-edge.ts';
+import type { EdgeSnapshot, RouteSnapshot } from '../../snapshot/edge-snapshot.ts';
 import type { Snapshots } from '../../snapshot/snapshots.ts';
 import type { EndpointModules, EndpointPublisher, NewEndpoint, Publication } from './endpoints.ts';
 import type { RawConnections, RawEndpoint } from './raw-connections.ts';
@@ -168,6 +170,13 @@ interface EndpointPublisherOptions {
   readonly connections: RawConnections;
 }
 
+/** The kind of edge that an endpoint is, without records. */
+function kindOf(proto: Proto): EdgeKind {
+  const kind = edgeKinds.find(({ protocols }) => protocols.includes(proto));
+  if (kind === undefined) throw new Error(`no kind of edge has endpoints of ${proto}`);
+  return kind;
+}
+
 const HTTPS_PORT = 443;
 const HTTP_PORT = 80;
 
@@ -203,7 +212,7 @@ export class Endpoints implements EndpointPublisher {
   async #publish(endpoint: NewEndpoint): Promise<Publication> {
     try {
       if (this.#published.has(endpoint.id)) throw new Error(`${endpoint.id} is published already`);
-      if (endpoint.proto === 'tcp') return await this.#publishTcp(endpoint, this.#compile(endpoint));
+      if (kindOf(endpoint.proto).owns === 'ports') return await this.#publishTcp(endpoint, this.#compile(endpoint));
       const { host } = endpoint;
       if (host === null) return refused('ERR_POSTERN_TUNNEL_INVALID', `a tunnel of ${endpoint.proto} needs a host`);
       if (this.#isTaken(host, endpoint.proto)) {
@@ -243,7 +252,7 @@ export class Endpoints implements EndpointPublisher {
     const { proto } = endpoint;
     const { https, http } = publicPorts();
     const hostport = `${host}:${proto === 'http' ? http : https}`;
-    if (proto === 'tls') {
+    if (edge.connection !== undefined) {
       this.#tlsHosts.set(host, this.#rawEndpoint(endpoint, 'tls', edge));
       this.#published.set(endpoint.id, () => {
         this.#tlsHosts.delete(host);
@@ -290,19 +299,20 @@ export class Endpoints implements EndpointPublisher {
     const { id, proto, host, tunnelId } = endpoint;
     const decoded = decodeModules(id, proto, endpoint.modules, settings);
     const edge = snapshots.compileDetached({
+      kind: kindOf(proto),
       id,
-      host: host ?? '',
+      host,
       isPlain: proto === 'http',
       ...decoded,
       backend: { kind: TUNNEL_BACKEND_KIND, id: tunnelId, config: { tunnel_id: tunnelId } },
     });
-    const [problem] = [...edge.problems, ...edge.routes.all.flatMap((route) => route.problems)];
+    const [problem] = [...edge.problems, ...routesOf(edge).flatMap((route) => route.problems)];
     if (problem !== undefined) throw new ModuleRefusal(`${problem.module} cannot be applied: ${problem.message}`);
     return edge;
   }
 
   #rawEndpoint({ id: endpointId, tunnelId }: NewEndpoint, proto: 'tcp' | 'tls', edge: EdgeSnapshot): RawEndpoint {
-    const judges = edge.routes.all.flatMap((route) =>
+    const judges = routesOf(edge).flatMap((route) =>
       route.modules.flatMap(({ prepared }) => (prepared.judge === undefined ? [] : [prepared])),
     );
     return {
@@ -317,6 +327,11 @@ export class Endpoints implements EndpointPublisher {
         }),
     };
   }
+}
+
+/** Its routes, or what it has in their place. */
+function routesOf({ connection, routes }: EdgeSnapshot): readonly RouteSnapshot[] {
+  return connection === undefined ? routes.all : [connection];
 }
 
 function refused(code: string, message: string, retry = false): Publication {

@@ -1,4 +1,5 @@
 import { networkReason, PosternApiError } from '../../../../client/call-errors.ts';
+import { SITE_EDGE } from '../../../../client/sites.ts';
 import type { Transport } from '../../../../client/transport.ts';
 import { storeAdvice } from '../../../../control/findings/subjects/store.ts';
 import { messageOf } from '../../../../kit/error-text.ts';
@@ -118,7 +119,7 @@ export function withoutKey(): readonly Finding[] {
 /** Whether the key is accepted, and may read what the other checks need. */
 export async function checkKey(transport: Transport, { source }: ApiKey): Promise<Finding> {
   try {
-    await transport.send({ method: 'GET', path: '/edges/https?limit=1' });
+    await transport.send({ method: 'GET', path: `${SITE_EDGE.path}?limit=1` });
     return ofKey.ok(`the key from ${source} is valid`);
   } catch (error) {
     return ofKey.found('api_key_rejected', { source, error });

@@ -1,3 +1,4 @@
+import { SITE_EDGE, SITE_ROUTE } from '../../../../client/sites.ts';
 import type { InstallationDocuments } from '../../../../control/configuration-file/installed-objects.ts';
 import { canonicalJson, isJsonObject, type JsonObject, type JsonValue } from '../../../../kit/json.ts';
 import type { ImportReport } from '../import-report.ts';
@@ -98,14 +99,14 @@ export class CaddySites {
       else this.#guard(host);
     }
     const edges = Array.from(this.#sites, ([host, { rules, obstacle }]) => ({
-      id: this.#id('edghts'),
+      id: this.#id(SITE_EDGE.idPrefix),
       // Without a route, a host with a wildcard would serve it.
       routes: (obstacle === null && rules.length > 0 ? rules : [BLOCKED]).map((rule) => this.#route(rule)),
       hostports: [`${host}:${PORT}`],
     }));
     const byList = Map.groupBy(this.#backends.values(), ({ listKey }) => listKey);
     const backends = Array.from(byList, ([listKey, own]) => [listKey, own.map(({ document }) => document)] as const);
-    return { https_edges: edges, ...Object.fromEntries(backends) };
+    return { [SITE_EDGE.resource]: edges, ...Object.fromEntries(backends) };
   }
 
   /** What Caddy answers by a path, in every spelling, no route with another answer may serve. */
@@ -145,7 +146,7 @@ export class CaddySites {
 
   #route({ path, target, isCompressed, rewrite, redirects, requestHeaders, responseHeaders }: SiteRule): JsonObject {
     return {
-      id: this.#id('edghtsrt'),
+      id: this.#id(SITE_ROUTE.idPrefix),
       match_type: path.matchType,
       match: path.match,
       ...(target !== null && { backend: { enabled: true, backend_id: this.#target(target) } }),

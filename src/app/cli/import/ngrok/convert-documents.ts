@@ -1,4 +1,5 @@
 import type { TObject, TSchema } from 'typebox';
+import { SITE_EDGE, SITE_ROUTE } from '../../../../client/sites.ts';
 import type { InstallationDocuments } from '../../../../control/configuration-file/installed-objects.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../../kit/json.ts';
 import { isObjectSchema, isOpenSchema } from '../../../../kit/schema/schema-facts.ts';
@@ -38,7 +39,7 @@ export function convertDocuments(answers: RetiredDocuments, report: ImportReport
       const place = [key, nameOf(item)];
       const { known, lost } = understood(withoutRoutes(item), schema, place, report);
       noteForeignHosts(known, report);
-      return key === 'https_edges'
+      return key === SITE_EDGE.resource
         ? {
             ...known,
             routes: routesOf(
@@ -114,7 +115,7 @@ function routesOf(
   place: readonly string[],
   report: ImportReport,
 ): readonly JsonObject[] {
-  const schema = answerSchema('/edges/https/{edge_id}/routes/{id}');
+  const schema = answerSchema(`${SITE_ROUTE.path}/{id}`);
   const given = isUnset(edge['routes']) ? [] : edge['routes'];
   const items: readonly JsonValue[] = Array.isArray(given) ? (given as readonly JsonValue[]) : [null];
   const routes = items.filter(isJsonObject);

@@ -1,8 +1,8 @@
 import Type from 'typebox';
-import { matchKey } from '../../../kit/http/urls.ts';
-import { bodyProblem } from '../../../kit/schema/decode-body.ts';
-import { readPath } from '../../../proxy/snapshot/canonical-path.ts';
-import { defineResource, describedFields } from '../resource.ts';
+import { readPath } from '../../kit/http/canonical-path.ts';
+import { matchKey } from '../../kit/http/urls.ts';
+import { bodyProblem } from '../../kit/schema/decode-body.ts';
+import { defineRoutes } from '../edge-kind.ts';
 
 const MAX_MATCH_LENGTH = 2048;
 
@@ -26,23 +26,16 @@ export function matchProblem(match: string): string | null {
 const MODULES = 'set the modules of the route, such as access and ip_restriction';
 
 /** How an edge handles requests for a path. */
-export const httpsEdgeRoutes = defineResource({
-  name: 'https_edge_routes',
-  kind: 'https_edge_route',
+export const httpsRoutes = defineRoutes({
   idPrefix: 'edghtsrt',
-  path: '/edges/https/{edge_id}/routes',
-  listKey: 'routes',
   title: 'a route of an HTTPS edge',
   description: 'A path of an edge, with the modules that process its requests.',
-  eventNoun: 'https_edge_route',
-  parent: { kind: 'https_edge', param: 'edge_id' },
-  modules: 'route',
+  passes: ['requests'],
   otherNames: {
     leftOutIfEmptyOnPatch: ['description', 'metadata'],
     retired: { saml: 'use the oidc or the oauth module for logins', traffic_policy: MODULES, policy: MODULES },
   },
   config: Type.Object({
-    ...describedFields,
     match_type: Type.Enum(['exact_path', 'path_prefix'], {
       description:
         'How "match" is compared: "exact_path" or "path_prefix". An exact path takes precedence over a prefix, and a longer prefix over a shorter one.',
@@ -58,8 +51,7 @@ export const httpsEdgeRoutes = defineResource({
     const problem = matchProblem(config.match);
     return problem === null ? [] : [bodyProblem('match', problem)];
   },
-  uniqueKeys: (config, owner) => [
-    // Keyed by the canonical path: two spellings of one path are one route.
-    { scope: 'route_match', key: `${owner.parent}\n${config.match_type} ${matchKey(config.match)}`, field: 'match' },
-  ],
+  // The canonical path: two spellings of one path are one route.
+  keyOf: (config) => `${config.match_type} ${matchKey(config.match)}`,
+  keyField: 'match',
 });

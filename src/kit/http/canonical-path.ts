@@ -1,4 +1,4 @@
-import { isVisibleAscii, matchKey, readForm } from '../../kit/http/urls.ts';
+import { isVisibleAscii, matchKey, readForm } from './urls.ts';
 
 /**
  * One parse of a request's path, shared by the matcher and the forwarder: the matcher has seen everything that is
