@@ -88,8 +88,9 @@ const OUT_OF_DESCRIPTORS: ReadonlySet<string> = new Set(['EMFILE', 'ENFILE']);
 class ChangedFile extends Error {}
 
 /**
- * A request to a folder. *Looking* for the answer, *sending* a file in chunks, *resting* while the reader has no room, *over*. While
- * it rests and many files are open, its own is closed; it is opened again for the next chunk, and compared with the one before.
+ * A request to a folder. *Looking* for the answer, *sending* a file in chunks, *resting* while the reader has no room,
+ * *over*. While it rests and many files are open, its own is closed; it is opened again for the next chunk, and
+ * compared with the one before.
  */
 export class FileExchange {
   /** A chunk is handed over as soon as it was read. */

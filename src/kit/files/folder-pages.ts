@@ -32,7 +32,9 @@ export const NOT_ALLOWED = page(405, 'Method not allowed', '<p>Files can be read
   ...['allow', 'GET, HEAD'],
 ]);
 
-/** RFC 9110 §10.2.2: relative to the requested address, so that it cannot lead to another host, whatever the name is. */
+/**
+ * RFC 9110 §10.2.2: relative to the requested address, so that it cannot lead to another host, whatever the name is.
+ */
 export function toFolder(path: string, query: string): FolderPage {
   const name = path.slice(path.lastIndexOf('/') + 1);
   const headers = ['location', `./${name}/${query}`, ...NO_SNIFFING];

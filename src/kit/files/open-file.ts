@@ -7,7 +7,9 @@ const statOf = promisify(fstat) as unknown as (fd: number, options: { readonly b
 const linkOf = promisify(readlink) as (path: string) => Promise<string>;
 const realPathOf = promisify(realpath.native) as (path: string) => Promise<string>;
 
-/** Linux: a descriptor that only names a file. A pipe or device has no side effect then. Node has no constant for it. */
+/**
+ * Linux: a descriptor that only names a file. A pipe or device has no side effect then. Node has no constant for it.
+ */
 const O_PATH = 0o10000000;
 /** macOS: fails if any part of the path is a symbolic link. */
 const O_NOFOLLOW_ANY = 0x20000000;
@@ -49,9 +51,9 @@ interface ResolvedBounds {
 const RESOLVED_FOR_MS = 1_000;
 
 /**
- * Opens files of one folder so that no symbolic link leads out, also none that is made meanwhile: what was opened is compared, and
- * not what would be opened. The descriptor is opened first, without reading. The system then tells the real path of this descriptor,
- * and only if that lies in the folder is the same descriptor opened to be read.
+ * Opens files of one folder so that no symbolic link leads out, also none that is made meanwhile: what was opened is
+ * compared, and not what would be opened. The descriptor is opened first, without reading. The system then tells the
+ * real path of this descriptor, and only if that lies in the folder is the same descriptor opened to be read.
  */
 export class OpenFolder {
   readonly #bounds: FolderBounds;
@@ -62,7 +64,10 @@ export class OpenFolder {
     this.#bounds = bounds;
   }
 
-  /** `names` has no empty name, no dots and no slashes. Throws `FolderProblem`, and system errors that are nobody's choice. */
+  /**
+   * `names` has no empty name, no dots and no slashes. Throws `FolderProblem`, and system errors that are nobody's
+   * choice.
+   */
   async find(names: readonly string[]): Promise<FoundFile | NotServed> {
     const bounds = await this.#resolve();
     const path = join(bounds.folder, ...names);

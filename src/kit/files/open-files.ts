@@ -7,9 +7,9 @@ const MAX_OPEN = 256;
 const MAX_KEPT_BUFFERS = 16;
 
 /**
- * The files that responses of one thread have open. A response that waits for its reader keeps its file open only while few files
- * are; otherwise it closes the file, and opens it again when its reader wants more. So readers that do not read hold at most half of
- * the places, and each address gets only a share.
+ * The files that responses of one thread have open. A response that waits for its reader keeps its file open only while
+ * few files are; otherwise it closes the file, and opens it again when its reader wants more. So readers that do not
+ * read hold at most half of the places, and each address gets only a share.
  */
 export class OpenFiles {
   readonly #places = new SharedPlaces(MAX_OPEN);

@@ -26,7 +26,9 @@ export function preconditionOf(headers: HeaderList, { etag, modifiedMs }: Valida
   return modifiedSince !== null && modifiedMs <= modifiedSince ? 'not_modified' : 'passed';
 }
 
-/** RFC 9110 §13.1.5: whether a Range counts. Only a strong tag, or the exact date, shows that the parts fit together. */
+/**
+ * RFC 9110 §13.1.5: whether a Range counts. Only a strong tag, or the exact date, shows that the parts fit together.
+ */
 export function isRangeCurrent(ifRange: string | undefined, { etag, modifiedMs }: Validators): boolean {
   if (ifRange === undefined) return true;
   const value = ifRange.trim();

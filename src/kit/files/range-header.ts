@@ -1,7 +1,11 @@
-/** The part of a body that is wanted: `whole`, or from `start` up to and including `end`; `none`: there is no such part. */
+/**
+ * The part of a body that is wanted: `whole`, or from `start` up to and including `end`; `none`: there is no such part.
+ */
 export type WantedRange = 'whole' | 'none' | { readonly start: number; readonly end: number };
 
-/** One range only: RFC 9110 §14.2 allows to ignore the rest, and many small ranges cost the server much (CVE-2011-3192). */
+/**
+ * One range only: RFC 9110 §14.2 allows to ignore the rest, and many small ranges cost the server much (CVE-2011-3192).
+ */
 const ONE_RANGE = /^bytes=[ \t]*(?:(\d{1,15})-(\d{0,15})|-(\d{1,15}))[ \t]*$/i;
 
 /**

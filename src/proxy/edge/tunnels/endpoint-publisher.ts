@@ -329,7 +329,7 @@ export class Endpoints implements EndpointPublisher {
   }
 }
 
-/** Its routes, or what it has in their place. */
+/** Routes of the endpoint, or what the endpoint has in their place. */
 function routesOf({ connection, routes }: EdgeSnapshot): readonly RouteSnapshot[] {
   return connection === undefined ? routes.all : [connection];
 }
