@@ -329,7 +329,7 @@ export class Endpoints implements EndpointPublisher {
   }
 }
 
-/** Routes of the endpoint, or what the endpoint has in their place. */
+/** Routes of an edge, or what the edge has in their place. */
 function routesOf({ connection, routes }: EdgeSnapshot): readonly RouteSnapshot[] {
   return connection === undefined ? routes.all : [connection];
 }
