@@ -57,6 +57,7 @@ const hostHeader = fc.oneof(fc.constantFrom('preserve', 'rewrite'), host, hostPo
 const schemes = fc.uniqueArray(fc.constantFrom('http' as const, 'https' as const), { minLength: 1 });
 
 const plain: Omit<TunnelConfig, 'name' | 'addr' | 'metadata'> = {
+  files: null,
   proto: null,
   labels: null,
   schemes: null,

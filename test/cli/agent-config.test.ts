@@ -356,3 +356,18 @@ test('config check finds missing certificates', async () => {
     message: 'postern-agent.yaml: root_cas: cannot read the file gone.pem: it does not exist. Check the path',
   });
 });
+
+test('reads a folder in place of an address', () => {
+  const read = (lines: string) =>
+    examineAgentConfig(`version: 2\ntunnels:\n  docs:\n    proto: http\n${lines}`, 'agent.yaml');
+  const reading = read('    files: ./site\n    not_found_page: 404.html\n');
+  const [docs] = reading.ok ? reading.config.tunnels : [];
+  assert.deepEqual(docs?.files, { folder: './site', fallback: null, notFoundPage: '404.html', listing: false });
+  for (const [lines, problem] of [
+    ['    files: ./site\n    addr: 3000\n', /either an address or a folder/],
+    ['    addr: 3000\n    listing: true\n', /listing belongs to a folder/],
+    ['    files: ./site\n    fallback: /index.html\n', /must be the path of a file in the folder/],
+    ['    domain: a.example.com\n', /addr is missing: write addr: 8080, host:port or a URL, or files/],
+  ] as const)
+    assert.match(JSON.stringify(read(lines)), problem, lines);
+});

@@ -10,7 +10,7 @@ test("the file on the agent's page is valid", () => {
   const [, text = ''] = /```yaml\n([\s\S]*?)```/.exec(page) ?? [];
   const reading = examineAgentConfig(text, 'docs/reference/agent.md');
   assert.deepEqual(reading.ok ? [] : reading.problems, []);
-  assert.equal(reading.ok && reading.config.tunnels.length, 6);
+  assert.equal(reading.ok && reading.config.tunnels.length, 7);
 });
 
 test('every flag on the page belongs to its command, and every command has help', async () => {

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
+import { resolve } from 'node:path';
 import { suite, test } from 'node:test';
+import { pathToFileURL } from 'node:url';
 import type { TunnelCommandName } from '../../src/app/cli/agent/agent-syntax.ts';
 import { createConfigCommand } from '../../src/app/cli/agent/config-command.ts';
 import { createStartCommand } from '../../src/app/cli/agent/start-command.ts';
@@ -421,5 +423,29 @@ suite('a data directory that the current directory happens to have', () => {
     const named = { ...FOLDER, 'ca.pem': rootPem };
     assert.equal(await cas(['--root-ca', 'ca.pem'], { files: named, env: mine }), rootPem);
     assert.equal(await cas(['--server-addr', 'gw.example.com:1'], { files: FOLDER, env: mine }), undefined);
+  });
+});
+
+suite('a folder instead of an address', () => {
+  test('is relative to the working directory, with its options', async () => {
+    const { options } = await optionsOf(['http', '--files', './site dir', '--fallback', 'index.html', '--listing']);
+    const addr = pathToFileURL(resolve('site dir')).href;
+    assert.deepEqual(options.tunnels, [
+      { name: 'http', proto: 'https', addr, inspect: true, files: { listing: true, fallback: 'index.html' } },
+    ]);
+  });
+
+  test('excludes an address, raw bytes, and options without a folder', async () => {
+    assert.match(await refusal(['http', '3000', '--files', '.']), /either an address or a folder/);
+    assert.match(
+      await refusal(['http', '3000', '--fallback', 'index.html']),
+      /--fallback belongs to a folder: add --files/,
+    );
+    assert.match(
+      await refusal(['http', '--files', '.', '--fallback', '../x']),
+      /--fallback must be the path of a file/,
+    );
+    assert.match(await refusal(['tcp', '--files', '.']), /unknown flag --files/);
+    assert.match(await refusal(['http']), /requires the address of a service/);
   });
 });

@@ -116,6 +116,9 @@ export const howToPlans: Readonly<Record<string, Plan>> = {
       { run: /\+ backend \/srv\/www\/docs[\s\S]*https:\/\/docs\.localhost:7443/ },
       { skip: 'test/up/folder.test.ts runs it' },
       { run: /fallback +index\.html/ },
+      {
+        skip: 'test/cli/agent-flags.test.ts reads these flags, and test/tunnel/traffic/folder.test.ts serves a folder',
+      },
     ],
   },
   'docs/how-to/pause-a-site.md': {

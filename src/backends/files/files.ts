@@ -1,6 +1,6 @@
 import { isAbsolute, resolve } from 'node:path';
 import Type from 'typebox';
-import { hiddenAt, isIn } from '../../kit/files/open-file.ts';
+import { fileNameProblem, isIn } from '../../kit/files/open-file.ts';
 import { bodyProblem } from '../../kit/schema/decode-body.ts';
 import type { FieldProblem } from '../../kit/schema/field-problem.ts';
 import {
@@ -20,15 +20,6 @@ interface FilesConfig {
   readonly compression: boolean;
 }
 
-/** A path in the folder, as `find` takes it. */
-const NAMES = /^[^/\\\p{Cc}]+(?:\/[^/\\\p{Cc}]+)*$/u;
-
-function nameProblem(name: string): string | null {
-  if (!NAMES.test(name) || name.split('/').some((each) => each === '.' || each === '..'))
-    return 'must be the path of a file in the folder, such as index.html, without a slash at its start';
-  return hiddenAt(name.split('/')) === -1 ? null : 'must not name a hidden file';
-}
-
 /** What is wrong with the folder on this server, or null. Where it is after links are resolved, each request checks. */
 function folderProblem(folder: string, { fileRoots, dataDir }: BackendSettings): string | null {
   if (!isAbsolute(folder) || resolve(folder) !== folder)
@@ -45,11 +36,11 @@ function check(config: FilesConfig): readonly FieldProblem[] {
   const { index_files: indexFiles, fallback, not_found_page: notFoundPage } = config;
   const problems: [field: string, problem: string | null][] = [];
   for (const name of indexFiles) {
-    const problem = name.includes('/') ? 'must list names of files, without slashes' : nameProblem(name);
+    const problem = name.includes('/') ? 'must list names of files, without slashes' : fileNameProblem(name);
     problems.push(['index_files', problem]);
   }
   for (const [field, name] of Object.entries({ fallback, not_found_page: notFoundPage }))
-    if (name !== '') problems.push([field, nameProblem(name)]);
+    if (name !== '') problems.push([field, fileNameProblem(name)]);
   return problems.flatMap(([field, problem]) => (problem === null ? [] : [bodyProblem(field, problem)]));
 }
 

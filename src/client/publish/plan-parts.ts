@@ -161,7 +161,8 @@ export function createBackend(target: Exclude<WantedTarget, { kind: 'backend' }>
       return { method: 'POST', path: '/backends/static', body };
     }
     case 'folder':
-      return { method: 'POST', path: '/backends/files', body: { folder: target.folder, description } };
+      // No description, for the same reason.
+      return { method: 'POST', path: '/backends/files', body: { folder: target.folder } };
     case 'agents':
       return { method: 'POST', path: '/backends/tunnel_group', body: { labels: { ...target.labels }, description } };
     case 'page': {

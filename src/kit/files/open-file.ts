@@ -196,3 +196,13 @@ export function isIn(path: string, folder: string): boolean {
 export function hiddenAt(names: readonly string[]): number {
   return names.findIndex((name, at) => name.startsWith('.') && !(at === 0 && name === '.well-known'));
 }
+
+/** A path in a folder, as `find` takes it. */
+const NAMES = /^[^/\\\p{Cc}]+(?:\/[^/\\\p{Cc}]+)*$/u;
+
+/** What is wrong with the name of a file in a folder, to follow the name of its field; null: nothing. */
+export function fileNameProblem(name: string): string | null {
+  if (!NAMES.test(name) || name.split('/').some((each) => each === '.' || each === '..'))
+    return 'must be the path of a file in the folder, such as index.html, without a slash at its start';
+  return hiddenAt(name.split('/')) === -1 ? null : 'must not name a hidden file';
+}

@@ -73,7 +73,7 @@ export interface TunnelSpec {
   readonly labels?: Readonly<Record<string, string>> | undefined;
   /**
    * Address of the local service: `8080`, `host:port`, or a URL with `http`, `https`, `h2c` or `tcp`. Several, of one
-   * scheme: replicas that share the requests.
+   * scheme: replicas that share the requests. `file:///srv/www` serves a folder, for http and https.
    */
   readonly addr: string | number | readonly string[];
   /** Requested host, for http, https and tls. */
@@ -85,8 +85,24 @@ export interface TunnelSpec {
   readonly hostHeader?: 'preserve' | 'rewrite' | (string & {}) | undefined;
   readonly modules?: EndpointModules | undefined;
   readonly upstreamTls?: UpstreamTlsOptions | undefined;
+  /** For a folder in `addr`. */
+  readonly files?: FolderOptions | undefined;
   /** Whether `observe` is called for this tunnel's requests. Default: true. */
   readonly inspect?: boolean | undefined;
+}
+
+/** How a folder is served. Files are named by their paths in it. */
+export interface FolderOptions {
+  /** Files that are sent for a folder, the first that exists. Default: index.html. */
+  readonly indexFiles?: readonly string[] | undefined;
+  /** Sent with 200 for every path without a file. */
+  readonly fallback?: string | undefined;
+  /** Sent with 404. */
+  readonly notFoundPage?: string | undefined;
+  /** Show the names in a folder without an index file. Default: false. */
+  readonly listing?: boolean | undefined;
+  /** Send text compressed. Default: true. */
+  readonly compression?: boolean | undefined;
 }
 
 /** How the certificate of a local `https://` service is verified. */

@@ -9,6 +9,7 @@ export type {
   AgentOptions,
   AgentTunnel,
   ExchangeObserver,
+  FolderOptions,
   ObservedRequest,
   ObserveExchange,
   TunnelSpec,

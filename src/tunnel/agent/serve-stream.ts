@@ -26,6 +26,7 @@ export function serveStream(
   const isKnown = reading.protocol === null || reading.protocol === 'websocket';
   // A tunnel with labels has no protocol of its own: its edges decide.
   if (!isKnown || (tunnel.labels === null && tunnel.isRaw !== isConnection)) refuseStream(stream, 404);
+  else if (isConnection && tunnel.hasFolder) refuseStream(stream, 404);
   else if (isConnection) serveConnection(tunnel, stream, reading, parts);
   else serveRequest(tunnel, stream, reading, parts);
 }

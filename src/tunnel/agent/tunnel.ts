@@ -49,7 +49,7 @@ export class Tunnel implements AgentTunnel {
         `the tunnel "${this.name}" requires either a protocol or labels`,
       );
     }
-    this.replicas = new Replicas(this.#parsed(spec.addr), spec.upstreamTls);
+    this.replicas = new Replicas(this.#parsed(spec.addr), spec);
   }
 
   get forwardsTo(): string {
@@ -61,6 +61,11 @@ export class Tunnel implements AgentTunnel {
   /** The tunnel carries raw connections, not HTTP requests. */
   get isRaw(): boolean {
     return this.proto === 'tcp' || this.proto === 'tls';
+  }
+
+  /** Whether it serves a folder, which has no raw connections. */
+  get hasFolder(): boolean {
+    return this.replicas.addresses.some(({ folder }) => folder !== undefined);
   }
 
   /** The Host that the local service sees. */

@@ -58,6 +58,17 @@ const UPSTREAM: readonly Flag[] = [
   switchFlag('upstream-insecure', 'Accept any certificate of the local service, for https.'),
 ];
 
+const FILES: readonly Flag[] = [
+  textFlag('files', 'FOLDER', 'Folder of this machine to serve, instead of ADDR.'),
+  textFlag(
+    'fallback',
+    'FILE',
+    'File of the folder that is sent for every path without one, for applications of one page.',
+  ),
+  textFlag('not-found-page', 'FILE', 'File of the folder that is sent with 404.'),
+  switchFlag('listing', 'Show the names in folders that have no index.html.'),
+];
+
 const TUNNEL_FLAGS: Readonly<Record<TunnelCommandName, () => readonly Flag[]>> = {
   http: () => [
     textFlag('scheme', 'https|http', 'Scheme of the public address.', {
@@ -69,6 +80,7 @@ const TUNNEL_FLAGS: Readonly<Record<TunnelCommandName, () => readonly Flag[]>> =
     METADATA,
     HOST_HEADER,
     ...UPSTREAM,
+    ...FILES,
   ],
   tcp: () => [
     textFlag('port', 'PORT', 'Public port.', { kind: 'number', default: "a free port from the server's tcp_ports" }),
@@ -86,6 +98,7 @@ const TUNNEL_FLAGS: Readonly<Record<TunnelCommandName, () => readonly Flag[]>> =
     METADATA,
     HOST_HEADER,
     ...UPSTREAM,
+    ...FILES,
   ],
 };
 
@@ -129,11 +142,12 @@ interface CommandText {
 
 const TUNNEL_TEXTS: Readonly<Record<TunnelCommandName, CommandText>> = {
   http: {
-    usage: 'ADDR',
+    usage: 'ADDR|--files FOLDER',
     about:
-      'Exposes a local HTTP service at a public https address, or at an http address with --scheme http. ADDR is a port, host:port or a URL.',
+      'Exposes a local HTTP service at a public https address, or at an http address with --scheme http, or serves a folder there. ADDR is a port, host:port or a URL.',
     examples: [
       'postern http 3000',
+      'postern http --files ./site --domain docs.example.com',
       'postern http --domain app.example.com --compression https://localhost:8443 --upstream-ca service-ca.pem',
     ],
   },
@@ -149,7 +163,7 @@ const TUNNEL_TEXTS: Readonly<Record<TunnelCommandName, CommandText>> = {
     examples: ['postern tls --domain mail.example.com 993'],
   },
   tunnel: {
-    usage: '--label NAME=VALUE ADDR',
+    usage: '--label NAME=VALUE ADDR|--files FOLDER',
     about:
       'Adds a local HTTP service to every tunnel group backend whose labels it matches. The tunnel has no public address of its own: edges with a route to the backend serve it. ADDR is a port, host:port or a URL.',
     examples: ['postern tunnel --label app=web --label zone=a 3000'],

@@ -77,7 +77,7 @@ function tunnelLines(tunnel: TunnelConfig): readonly string[] {
   const more = extras.length === 0 ? '' : ` (${extras.join(', ')})`;
   return publishedAs(tunnel).map(({ name, proto, labels }) => {
     const from = labels === undefined ? addressText(tunnel, proto ?? 'tcp') : `labels ${labelsText(labels)}`;
-    return `${name}: ${from} → ${tunnel.addr}${more}`;
+    return `${name}: ${from} → ${tunnel.files?.folder ?? tunnel.addr}${more}`;
   });
 }
 

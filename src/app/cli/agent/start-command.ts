@@ -46,14 +46,18 @@ export async function specsOf(
 ): Promise<readonly TunnelSpec[]> {
   const specs = await Promise.all(
     tunnels.map((tunnel) =>
-      tunnelSpecs(tunnel, (paths, key) => {
-        const name = `${path}: tunnels.${tunnel.name}.${key}`;
-        return readCertificates(
-          paths.map((each) => besideFile(path, each)),
-          name,
-          files,
-        );
-      }),
+      tunnelSpecs(
+        tunnel,
+        (paths, key) => {
+          const name = `${path}: tunnels.${tunnel.name}.${key}`;
+          return readCertificates(
+            paths.map((each) => besideFile(path, each)),
+            name,
+            files,
+          );
+        },
+        (folder) => besideFile(path, folder),
+      ),
     ),
   );
   return specs.flat();

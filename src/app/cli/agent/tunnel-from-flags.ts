@@ -1,3 +1,4 @@
+import { fileNameProblem } from '../../../kit/files/open-file.ts';
 import { usage } from '../../../kit/flags.ts';
 import type { CommandField, CommandForm } from '../../../modules/agent-modules.ts';
 import type { TextSource } from '../api/text-source.ts';
@@ -31,8 +32,10 @@ export async function tunnelFromFlags(
   flags: FlagValues,
   source: TextSource,
 ): Promise<TunnelConfig> {
-  const [addr, ...others] = positionals;
-  if (addr === undefined) throw usage(`postern ${command} requires the address of a service: postern ${command} 3000`);
+  const files = filesOf(flags);
+  const [addr = '', ...others] = positionals;
+  if (addr === '' && files === null)
+    throw usage(`postern ${command} requires the address of a service: postern ${command} 3000`);
   if (others.length > 0) throw usage(`postern ${command} takes one address; use "postern start" for several tunnels`);
   const scheme = flags.oneOf('scheme', ['https', 'http']);
   const upstreamCas = flags.repeated('upstream-ca');
@@ -40,6 +43,7 @@ export async function tunnelFromFlags(
   const tunnel: TunnelConfig = {
     name: flags.text('name', nameProblem) ?? command,
     addr,
+    files,
     proto: command === 'tunnel' ? null : command,
     labels: command === 'tunnel' ? labelsOf(flags) : null,
     schemes: scheme === null ? null : [scheme],
@@ -57,6 +61,19 @@ export async function tunnelFromFlags(
   const [problem] = tunnelProblems(tunnel, spell);
   if (problem !== undefined) throw usage(problem.message);
   return tunnel;
+}
+
+function filesOf(flags: FlagValues): TunnelConfig['files'] {
+  const folder = flags.text('files');
+  const options = {
+    fallback: flags.text('fallback', fileNameProblem),
+    notFoundPage: flags.text('not-found-page', fileNameProblem),
+    listing: flags.switch('listing') ?? false,
+  };
+  if (folder !== null) return { folder, ...options };
+  const [given] = ['fallback', 'not-found-page', 'listing'].filter((name) => flags.has(name));
+  if (given !== undefined) throw usage(`--${given} belongs to a folder: add --files ./site`);
+  return null;
 }
 
 function labelsOf(flags: FlagValues): Readonly<Record<string, string>> {

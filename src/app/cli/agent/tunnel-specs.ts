@@ -1,5 +1,6 @@
 import { X509Certificate } from 'node:crypto';
-import { dirname, isAbsolute, join } from 'node:path';
+import { dirname, isAbsolute, join, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { whyUnreadable } from '../../../kit/error-text.ts';
 import { usage } from '../../../kit/flags.ts';
 import { derOf, pemBlocks } from '../../../kit/pki/pem-blocks.ts';
@@ -14,14 +15,21 @@ import { type ModuleConfig, moduleForms } from './module-forms.ts';
 /** The certificates of PEM files; `name` identifies them in messages. */
 type ReadCertificates = (files: readonly string[], name: string) => Promise<readonly string[]>;
 
+/** Where a folder is; by default, relative to the working directory. */
+type PlaceOfFolder = (folder: string) => string;
+
 type Published = Pick<TunnelSpec, 'name' | 'proto' | 'labels'>;
 
 /** The tunnels to request: one per scheme, and one for anything else. */
-export async function tunnelSpecs(tunnel: TunnelConfig, read: ReadCertificates): Promise<readonly TunnelSpec[]> {
+export async function tunnelSpecs(
+  tunnel: TunnelConfig,
+  read: ReadCertificates,
+  placeOf: PlaceOfFolder = (folder) => folder,
+): Promise<readonly TunnelSpec[]> {
   const modules = await modulesOf(tunnel, read);
   const upstreamTls = tunnel.upstreamTls === null ? undefined : await upstreamTlsOf(tunnel.upstreamTls, read);
   const rest: TunnelSpec = {
-    addr: tunnel.addr,
+    ...addressOf(tunnel, placeOf),
     inspect: tunnel.inspect,
     ...(tunnel.domain !== null && { domain: tunnel.domain }),
     ...(tunnel.remotePort !== null && { port: tunnel.remotePort }),
@@ -31,6 +39,15 @@ export async function tunnelSpecs(tunnel: TunnelConfig, read: ReadCertificates):
     ...(upstreamTls !== undefined && { upstreamTls }),
   };
   return publishedAs(tunnel).map((published) => ({ ...published, ...rest }));
+}
+
+function addressOf({ addr, files }: TunnelConfig, placeOf: PlaceOfFolder): Pick<TunnelSpec, 'addr' | 'files'> {
+  if (files === null) return { addr };
+  const { folder, fallback, notFoundPage, listing } = files;
+  return {
+    addr: pathToFileURL(resolve(placeOf(folder))).href,
+    files: { listing, ...(fallback !== null && { fallback }), ...(notFoundPage !== null && { notFoundPage }) },
+  };
 }
 
 export function publishedAs({ name, proto, labels, schemes }: TunnelConfig): readonly Published[] {

@@ -10,6 +10,7 @@ import {
 import type { ErrorAnswer } from '../answers/error-page.ts';
 import { type EdgeErrorCode, edgeErrors } from '../errors.ts';
 import {
+  NO_FOLDER,
   NO_TUNNEL,
   NODE_ISOLATED,
   OUT_OF_FILES,
@@ -18,8 +19,6 @@ import {
   TUNNEL_SHARE,
 } from '../tunnels/tunnel-failures.ts';
 
-/** The reason if the folder of a `files` backend is missing, or may not be served here. */
-const NO_FOLDER = 'no_folder';
 const RETRY_AFTER_SECONDS = '1';
 const RETRY_AFTER = ['retry-after', RETRY_AFTER_SECONDS];
 
@@ -67,7 +66,9 @@ export function failureAnswer(failure: UpstreamFailure): ErrorAnswer {
     const remedy =
       failure.reason === OUT_OF_FILES
         ? "raise the agent's limit of open files"
-        : 'start the service that the agent forwards to';
+        : failure.reason === NO_FOLDER
+          ? 'check the folder on the machine of the agent'
+          : 'start the service that the agent forwards to';
     return answer(
       failure.phase === 'connect' ? 'ERR_POSTERN_UPSTREAM_UNREACHABLE' : 'ERR_POSTERN_UPSTREAM_BROKEN',
       `The agent could not reach ${agentAddress}: ${reasonText(failure.reason)}. The operator of this site must ${remedy}.`,

@@ -47,6 +47,9 @@ export const AGENT_OFFLINE: ErrorAnswer = {
 /** The agent's own process is at its limit; its service may be fine. */
 export const OUT_OF_FILES = 'agent_out_of_files';
 
+/** The agent serves a folder, and cannot open it. */
+export const NO_FOLDER = 'no_folder';
+
 /** The service ended the connection before it had read the body of the request. */
 const UNREAD = 'unread';
 
@@ -57,6 +60,7 @@ const WORDS: Readonly<Record<string, string>> = {
   dns: 'its name does not resolve',
   tls: 'its TLS certificate or handshake was rejected',
   [OUT_OF_FILES]: 'the agent has no file descriptors left',
+  [NO_FOLDER]: 'the folder cannot be opened',
   unanswered: 'it accepted the request but did not respond in time',
   protocol: 'its response does not follow the protocol',
   headers_too_large: 'the headers of its response are too large to forward',
@@ -64,7 +68,7 @@ const WORDS: Readonly<Record<string, string>> = {
   closed: 'the connection was closed before the response',
 };
 /** In these cases the service did not receive the request, and another may. */
-const IS_UNSENT: ReadonlySet<string> = new Set(['refused', 'timeout', 'dns', 'tls', OUT_OF_FILES]);
+const IS_UNSENT: ReadonlySet<string> = new Set(['refused', 'timeout', 'dns', 'tls', OUT_OF_FILES, NO_FOLDER]);
 const MAX_ADDRESS_LENGTH = 255;
 
 /**

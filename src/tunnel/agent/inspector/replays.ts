@@ -140,7 +140,7 @@ function sendReplay(target: ReplayTarget, request: ReplayRequest, observer: Exch
   const timer = setTimeout(() => giveUp(`timed out after ${REPLAY_TIMEOUT_MS / 1_000} s`), REPLAY_TIMEOUT_MS).unref();
   try {
     const address = parseLocalAddress(target.forwardsTo, 'http');
-    const upstream = openLocal(address, target.spec?.upstreamTls);
+    const upstream = openLocal(address, target.spec ?? {});
     const { method, target: path, headers } = request;
     if (request.body.length > 0) observer.onRequestData(request.body);
     const authority = authorityOf(target, address);

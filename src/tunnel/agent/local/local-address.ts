@@ -1,10 +1,12 @@
 import { isIPv6 } from 'node:net';
+import { basename, resolve } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { formatListenAddress, parseListenAddress } from '../../../kit/net/listen-address.ts';
 import { AgentError } from '../errors.ts';
 
 /** Address of a local service. */
 export interface LocalAddress {
-  readonly scheme: 'http' | 'https' | 'h2c' | 'tcp';
+  readonly scheme: 'http' | 'https' | 'h2c' | 'tcp' | 'file';
   readonly host: string;
   readonly port: number;
   /** `host:port`, for display. */
@@ -13,15 +15,19 @@ export interface LocalAddress {
   readonly authority: string;
   /** The form that the server receives. */
   readonly text: string;
+  /** Absolute; absent: it is no folder. */
+  readonly folder?: string;
 }
 
-const DEFAULT_PORTS = { http: 80, https: 443, h2c: 80, tcp: 0 } as const;
+const DEFAULT_PORTS = { http: 80, https: 443, h2c: 80, tcp: 0, file: 0 } as const;
+const FILE_FORM = /^file:\/\/\/[^?#]*$/i;
 const URL_FORM = /^(http|https|h2c|tcp):\/\/([^/?#]*)(\/?)$/i;
 
-/** `8080`, `host:port`, or a URL with scheme, host and perhaps a port. Throws `AgentError`. */
+/** `8080`, `host:port`, or a URL with scheme, host and perhaps a port, or of a folder. Throws `AgentError`. */
 export function parseLocalAddress(given: string | number, proto: 'http' | 'tcp'): LocalAddress {
   const text = String(given).trim();
   if (/^\d+$/.test(text)) return localAddress(proto, 'localhost', Number(text), text);
+  if (proto === 'http' && FILE_FORM.test(text)) return folderAddress(text);
   const url = URL_FORM.exec(text);
   if (url !== null) {
     const scheme = (url[1] as string).toLowerCase() as LocalAddress['scheme'];
@@ -36,6 +42,18 @@ export function parseLocalAddress(given: string | number, proto: 'http' | 'tcp')
   const hostport = hostAndPort(text, 0);
   if (hostport === null) throw bad(text);
   return localAddress(proto, hostport.host, hostport.port, text);
+}
+
+/** Visitors see the name of the folder in errors, and not its path. */
+function folderAddress(text: string): LocalAddress {
+  try {
+    const folder = resolve(fileURLToPath(text));
+    const hostport = encodeURIComponent(basename(folder));
+    const { href } = pathToFileURL(folder);
+    return { scheme: 'file', host: '', port: 0, hostport, authority: 'localhost', text: href, folder };
+  } catch {
+    throw bad(text);
+  }
 }
 
 function hostAndPort(text: string, defaultPort: number) {

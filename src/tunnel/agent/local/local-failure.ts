@@ -20,6 +20,8 @@ const UNSENT_WORDS: Readonly<Record<string, string>> = {
   timeout: 'timeout',
   dns: 'dns',
   tls: 'tls',
+  no_folder: 'no_folder',
+  upstream_full: 'agent_out_of_files',
   [TOO_MANY_FILES]: 'agent_out_of_files',
 };
 const SENT_WORDS: Readonly<Record<string, string>> = {

@@ -1,3 +1,6 @@
+import { CodedForms } from '../../../kit/files/coded-forms.ts';
+import { FolderSite } from '../../../kit/files/folder-site.ts';
+import { OpenFiles } from '../../../kit/files/open-files.ts';
 import { localhostLookup } from '../../../kit/net/lookups.ts';
 import { DeadlineTicker } from '../../../proxy/upstream/deadline-ticker.ts';
 import { createDial, type Dial, upstreamSecureContext } from '../../../proxy/upstream/dial.ts';
@@ -12,7 +15,7 @@ import type {
   UpstreamLimits,
   UpstreamRequest,
 } from '../../../proxy/upstream/upstream.ts';
-import type { UpstreamTlsOptions } from '../handle.ts';
+import type { TunnelSpec } from '../handle.ts';
 import type { LocalAddress } from './local-address.ts';
 
 /** The edge has shorter timeouts and resets the request when they pass. These only bound leaks. */
@@ -27,10 +30,16 @@ export const LOCAL_LIMITS: UpstreamLimits = {
 };
 
 const ticker = new DeadlineTicker();
+/** All folders of this process share them. */
+const folderParts = { files: new OpenFiles(), forms: new CodedForms() };
+
+/** How the service of a tunnel is reached. */
+type LocalOptions = Pick<TunnelSpec, 'upstreamTls' | 'files'>;
 
 /** The local HTTP service of a tunnel. It does not connect yet. */
-export function openLocal(address: LocalAddress, tls: UpstreamTlsOptions | undefined): Upstream {
-  const { scheme, host, port, hostport } = address;
+export function openLocal(address: LocalAddress, { upstreamTls: tls, files }: LocalOptions): Upstream {
+  const { scheme, host, port, hostport, folder } = address;
+  if (folder !== undefined) return openFolder(folder, files);
   const isSecure = scheme === 'https';
   const dial = createDial({
     host,
@@ -56,6 +65,19 @@ export function openLocal(address: LocalAddress, tls: UpstreamTlsOptions | undef
   });
 }
 
+function openFolder(folder: string, files: LocalOptions['files']): Upstream {
+  const {
+    indexFiles = ['index.html'],
+    fallback = null,
+    notFoundPage = null,
+    listing = false,
+    compression = true,
+  } = files ?? {};
+  // The user of this machine chose the folder.
+  const bounds = { folder, roots: null, forbidden: [] };
+  return new FolderSite({ ...bounds, indexFiles, fallback, notFoundPage, listing, compression }, folderParts);
+}
+
 /** RFC 9113 §3.3: HTTP/2 without TLS uses prior knowledge instead of negotiation. */
 function withPriorKnowledge(dial: Dial): Dial {
   return (purpose, handler) =>
@@ -70,13 +92,13 @@ const REST_MS = 2_000;
 
 /** The service of a tunnel: one address, or several replicas that share its requests. */
 export class Replicas implements Upstream {
-  readonly #tls: UpstreamTlsOptions | undefined;
+  readonly #options: LocalOptions;
   #all: readonly Replica[];
   #turn = 0;
 
-  constructor(addresses: readonly LocalAddress[], tls: UpstreamTlsOptions | undefined) {
-    this.#tls = tls;
-    this.#all = addresses.map((address) => new Replica(address, tls));
+  constructor(addresses: readonly LocalAddress[], options: LocalOptions) {
+    this.#options = options;
+    this.#all = addresses.map((address) => new Replica(address, options));
   }
 
   get addresses(): readonly LocalAddress[] {
@@ -94,7 +116,7 @@ export class Replicas implements Upstream {
     this.#all = addresses.map((address) => {
       const known = before.get(address.text);
       before.delete(address.text);
-      return known ?? new Replica(address, this.#tls);
+      return known ?? new Replica(address, this.#options);
     });
     for (const gone of before.values()) void gone.drain();
   }
@@ -129,18 +151,18 @@ export class Replicas implements Upstream {
 
 class Replica {
   readonly address: LocalAddress;
-  readonly #tls: UpstreamTlsOptions | undefined;
+  readonly #options: LocalOptions;
   #upstream: Upstream | null = null;
   #restsUntilMs = 0;
 
-  constructor(address: LocalAddress, tls: UpstreamTlsOptions | undefined) {
+  constructor(address: LocalAddress, options: LocalOptions) {
     this.address = address;
-    this.#tls = tls;
+    this.#options = options;
   }
 
   /** Opened at the first request. */
   upstream(): Upstream {
-    this.#upstream ??= openLocal(this.address, this.#tls);
+    this.#upstream ??= openLocal(this.address, this.#options);
     return this.#upstream;
   }
 

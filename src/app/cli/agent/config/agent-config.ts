@@ -20,8 +20,10 @@ type TunnelScheme = 'http' | 'https';
 /** One tunnel as the user describes it, in the file or by flags. */
 export interface TunnelConfig {
   readonly name: string;
-  /** Port, `host:port` or URL. */
+  /** Port, `host:port` or URL; empty for a folder. */
   readonly addr: string;
+  /** A folder of this machine instead of an address. */
+  readonly files: FilesConfig | null;
   /** Mutually exclusive with labels. */
   readonly proto: TunnelProto | null;
   readonly labels: Readonly<Record<string, string>> | null;
@@ -35,6 +37,15 @@ export interface TunnelConfig {
   /** Requested modules, by name. */
   readonly modules: ModuleConfigs;
   readonly upstreamTls: UpstreamTlsConfig | null;
+}
+
+/** A folder to serve; the files are named by their paths in it. */
+export interface FilesConfig {
+  /** As written: relative to the file of the agent, or to the working directory. */
+  readonly folder: string;
+  readonly fallback: string | null;
+  readonly notFoundPage: string | null;
+  readonly listing: boolean;
 }
 
 /** How the certificate of a local `https://` service is verified. */

@@ -1,3 +1,4 @@
+import { fileNameProblem } from '../../../../kit/files/open-file.ts';
 import type { CommandField, CommandForm } from '../../../../modules/agent-modules.ts';
 import {
   configOf,
@@ -21,6 +22,10 @@ import type { YamlFields } from './yaml-fields.ts';
 
 const KEYS: readonly string[] = [
   'addr',
+  'files',
+  'fallback',
+  'not_found_page',
+  'listing',
   'proto',
   'schemes',
   'labels',
@@ -38,11 +43,13 @@ export function readTunnel(tunnels: YamlFields, name: string): TunnelConfig | nu
   if (named !== null) tunnels.problem(name, `the name of a tunnel ${named}`);
   const fields = tunnels.map(name, [...KEYS, ...moduleKeys(), 'upstream_tls']);
   if (fields === null) return null;
-  if (!fields.has('addr'))
-    fields.problem(null, `tunnels.${name}.addr is missing: write addr: 8080, host:port or a URL`);
+  const files = readFiles(fields);
+  if (!fields.has('addr') && files === null)
+    fields.problem(null, `tunnels.${name}.addr is missing: write addr: 8080, host:port or a URL, or files: ./site`);
   const tunnel: TunnelConfig = {
     name,
     addr: fields.address('addr') ?? '',
+    files,
     proto: readProto(fields),
     labels: readLabels(fields),
     schemes: readSchemes(fields),
@@ -56,10 +63,25 @@ export function readTunnel(tunnels: YamlFields, name: string): TunnelConfig | nu
   };
   for (const { key, message } of tunnelProblems(tunnel)) {
     // Unreadable values have already been recorded.
-    const isUnread = (key === 'addr' && tunnel.addr === '') || (key === 'proto' && hasAny(fields, ['proto', 'labels']));
+    const isUnread =
+      (key === 'addr' && tunnel.addr === '' && (files === null || files.folder === '')) ||
+      (key === 'proto' && hasAny(fields, ['proto', 'labels']));
     if (!isUnread) fields.problem(key, `tunnels.${name}: ${message}`);
   }
   return tunnel;
+}
+
+function readFiles(fields: YamlFields): TunnelConfig['files'] {
+  const folder = fields.text('files');
+  const options = {
+    fallback: fields.text('fallback', fileNameProblem),
+    notFoundPage: fields.text('not_found_page', fileNameProblem),
+    listing: fields.boolean('listing') ?? false,
+  };
+  if (fields.has('files')) return { folder: folder ?? '', ...options };
+  for (const key of ['fallback', 'not_found_page', 'listing'])
+    if (fields.has(key)) fields.problem(key, `${key} belongs to a folder: write files: ./site`);
+  return null;
 }
 
 function readProto(fields: YamlFields): TunnelConfig['proto'] {

@@ -5,7 +5,7 @@ import type { CommandForm } from '../../../../modules/agent-modules.ts';
 import { AgentError } from '../../../../tunnel/agent/errors.ts';
 import { parseLocalAddress } from '../../../../tunnel/agent/local/local-address.ts';
 import { goesWith, moduleForms, writtenKey } from '../module-forms.ts';
-import type { TunnelConfig } from './agent-config.ts';
+import type { FilesConfig, TunnelConfig } from './agent-config.ts';
 
 /** Properties of a tunnel, by their key in the file; flags have the same names in their own spelling. */
 type OwnKey = 'addr' | 'proto' | 'labels' | 'schemes' | 'domain' | 'remote_port' | 'host_header' | 'upstream_tls';
@@ -105,7 +105,8 @@ export function tunnelProblems(
   return address === null ? problems : [...problems, { key: 'addr', message: address }];
 }
 
-function addressProblem({ addr, proto }: TunnelConfig): string | null {
+function addressProblem({ addr, proto, files }: TunnelConfig): string | null {
+  if (files !== null) return filesProblem(files, addr, proto);
   try {
     const { scheme } = parseLocalAddress(addr, proto === 'tcp' || proto === 'tls' ? 'tcp' : 'http');
     const isRaw = proto === 'tcp' || proto === 'tls';
@@ -117,6 +118,13 @@ function addressProblem({ addr, proto }: TunnelConfig): string | null {
     if (error instanceof AgentError) return error.message;
     throw error;
   }
+}
+
+function filesProblem({ folder }: FilesConfig, addr: string, proto: TunnelConfig['proto']): string | null {
+  if (addr !== '') return 'a tunnel has either an address or a folder (files): remove one';
+  if (proto === 'tcp' || proto === 'tls')
+    return `a ${proto} tunnel forwards raw bytes, and a folder has none: use http`;
+  return folder === '' ? 'files names no folder: write files: ./site' : null;
 }
 
 /** Each returns the problem with a text, phrased to follow its name, or null. */

@@ -230,7 +230,16 @@ export async function defaultSpec(
   files: AgentPorts['files'],
 ): Promise<Partial<TunnelSpec>> {
   const tunnel: TunnelConfig = {
-    ...{ name: 'docker', addr: '1', proto: 'http', labels: null, schemes: null, domain: null, remotePort: null },
+    ...{
+      name: 'docker',
+      addr: '1',
+      files: null,
+      proto: 'http',
+      labels: null,
+      schemes: null,
+      domain: null,
+      remotePort: null,
+    },
     ...{ metadata: null, hostHeader: null, inspect: true, modules, upstreamTls },
   };
   const [spec] = await tunnelSpecs(tunnel, (paths, key) =>
