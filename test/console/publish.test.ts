@@ -220,13 +220,26 @@ suite('publishing a site', { skip }, () => {
     assert.match(String(answer.headers['content-type']), /^text\/html/);
   });
 
+  test('for a folder, and says which setting must list it', async () => {
+    const { page } = admin;
+    await admin.go('/sites');
+    await admin.go('/publish');
+    await page.getByLabel('Host', { exact: true }).fill('folder.localhost');
+    await choose('A folder');
+    await page.getByLabel('Folder', { exact: true }).fill('www');
+    await choose('Everybody');
+    await page.locator('.problem', { hasText: 'Enter an absolute path, such as /srv/www.' }).waitFor();
+    await page.getByLabel('Folder', { exact: true }).fill('/srv/www/');
+    await page.getByRole('button', { name: 'Review' }).click();
+    await page.getByRole('alert').getByText('file_roots').waitFor();
+  });
+
   test('for certain addresses only', async () => {
     const { page } = admin;
     for (const [host, ranges, expected] of [
       ['office.localhost', '203.0.113.0/24, 2001:db8::1', 403],
       ['here.localhost', '127.0.0.1', 200],
     ] as const) {
-      const shown = ranges.replace(/::1$/, '::1/128').replace(/0\.1$/, '0.1/32');
       await publish({
         host,
         fill: async () => {
@@ -236,7 +249,7 @@ suite('publishing a site', { skip }, () => {
         },
         sentences: [
           `Requests go to ${world.upstreamAddress}.`,
-          `Everybody may enter from ${shown}, and from nowhere else.`,
+          `Everybody may enter from ${ranges}, and from nowhere else.`,
         ],
       });
       assert.equal(await status(host), expected, host);
