@@ -30,7 +30,7 @@ after(() => rmSync(base, { recursive: true, force: true }));
 
 const root = join(base, 'root');
 const folder = join(root, 'site');
-const outside = join(base, 'outside');
+const outside = join(base, 'outside-of-it');
 for (const each of [folder, join(folder, 'sub'), join(folder, '.hidden'), outside, join(root, 'site-other')])
   mkdirSync(each, { recursive: true });
 writeFileSync(join(folder, 'a.txt'), 'inside');
