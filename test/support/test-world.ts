@@ -103,6 +103,8 @@ export class TestWorld {
       // The API alone: tests of traffic request the edge, whose setting still determines the port of hosts.
       POSTERN_ROLES: 'api',
       POSTERN_API_KEY: TEST_API_KEY,
+      // The documented examples name folders below it, which need not exist.
+      POSTERN_FILE_ROOTS: '/srv/www',
       ...ALERTS_OFF,
       ...inWorkers(options),
       ...(options.databaseUrl !== undefined && { POSTERN_DATABASE_URL: options.databaseUrl }),
