@@ -23,7 +23,7 @@ import { TunnelWorld } from '../support/tunnel-world.ts';
 usePostgres();
 
 const OFF: AlertLimits = {
-  ...{ agentAwayMs: 0, backendFailingMs: 0, certificateDays: 0, circuitOpenMs: 0 },
+  ...{ agentAwayMs: 0, backendFailingMs: 0, certificateDays: 0, ofModules: new Map() },
   ...{ deliveryStuckMs: 0, descriptorPercent: 0, diskPercent: 0, nodeLostMs: 0 },
 };
 const NOW = Date.parse('2026-11-01T00:00:00Z');
@@ -66,7 +66,7 @@ async function open(t: TestContext, store: Store, around: Surroundings, limits: 
       descriptors: () => around.descriptors,
       diskPercent: async () => around.disk,
       backendTraffic: () => around.traffic,
-      openCircuits: () => around.circuits,
+      routesIn: (code) => (code === 'circuit_open' ? around.circuits : []),
     },
     newId: (prefix) => `${prefix}_${ksuid(around.nowMs)}`,
     ref: (id) => ({ id, uri: `/alerts/${id}` }),
@@ -219,7 +219,7 @@ suite('kinds of alerts', () => {
       ],
     });
     const around = new Surroundings();
-    const { after } = await open(t, store, around, { circuitOpenMs: 30_000 });
+    const { after } = await open(t, store, around, { ofModules: new Map([['circuit_open', 30_000]]) });
     around.circuits = ['edghtsrt_1'];
     assert.deepEqual(await after(0), []);
     const title = 'the circuit of shop.example.com/api (edghtsrt_1) is open on one: its backend fails';

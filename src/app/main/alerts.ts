@@ -7,13 +7,15 @@ import type { OnlinePort } from '../../control/resources/ports.ts';
 import type { Clock } from '../../kit/clock.ts';
 import type { DescriptorBudget } from '../../kit/process/descriptor-budget.ts';
 import { createKsuidSource } from '../../kit/text/ksuid.ts';
+import type { Module } from '../../modules/contract/module.ts';
+import { settingsOf } from '../../modules/module-settings.ts';
 import type { BackendTraffic } from '../../proxy/telemetry/metrics/backend-traffic.ts';
 import type { Replica } from '../../store/replica/replica.ts';
 import type { Store } from '../../store/store.ts';
 import type { Membership } from '../../tunnel/nodes/membership/membership.ts';
 import type { Config } from '../settings/schema.ts';
 import { onlineInStore } from './cluster/directory.ts';
-import type { Circuits } from './data-plane/circuits.ts';
+import type { WatchedStates } from './data-plane/watched-states.ts';
 
 export interface AlertDependencies {
   readonly config: Config;
@@ -25,7 +27,7 @@ export interface AlertDependencies {
   readonly nodes: { readonly membership: Membership; readonly links: object | null };
   readonly directory: { readonly online: OnlinePort };
   readonly backendTraffic: BackendTraffic;
-  readonly circuits: Pick<Circuits, 'open'>;
+  readonly watchedStates: Pick<WatchedStates, 'routesIn'>;
   readonly descriptors: DescriptorBudget;
   readonly baseUrl: string;
 }
@@ -48,11 +50,11 @@ export function openAlerts(deps: AlertDependencies): AlertWatch {
       agentAwayMs: config.alert_agent_away * SECOND_MS,
       backendFailingMs: config.alert_backend_failing * SECOND_MS,
       certificateDays: config.alert_certificate_days,
-      circuitOpenMs: config.alert_circuit_open * SECOND_MS,
       deliveryStuckMs: config.alert_delivery_stuck * SECOND_MS,
       descriptorPercent: config.alert_descriptor_percent,
       diskPercent: config.alert_disk_percent,
       nodeLostMs: config.alert_node_lost * SECOND_MS,
+      ofModules: limitsOfModules(catalog.modules, config),
     },
     isLooking: () => isFirstNode(membership),
     sources: {
@@ -77,12 +79,27 @@ export function openAlerts(deps: AlertDependencies): AlertWatch {
       descriptors: () => descriptors,
       diskPercent: () => usedPercent(config.data_dir),
       backendTraffic: () => backendTraffic.take(),
-      openCircuits: () => deps.circuits.open(),
+      routesIn: (code) => deps.watchedStates.routesIn(code),
     },
     newId: (prefix) => `${prefix}_${ksuid(clock.nowMs())}`,
     ref: (id) => ({ id, uri: `${baseUrl}/alerts/${id}` }),
     onProblem: (err) => logger.error({ err }, 'failed to look for alerts'),
   });
+}
+
+/** When the states that modules have watched are alerts, by the code. */
+function limitsOfModules(
+  modules: readonly Module[],
+  { moduleSettings }: Pick<Config, 'moduleSettings'>,
+): ReadonlyMap<string, number> {
+  return new Map(
+    modules.flatMap((module) => {
+      const alert = module.watched?.alert;
+      if (alert === undefined) return [];
+      const settings: Readonly<Record<string, unknown>> = settingsOf(moduleSettings, module);
+      return [[alert.code, (settings[alert.setting] as number) * SECOND_MS]];
+    }),
+  );
 }
 
 /** The oldest ready node. A node whose lease has ended cannot know whether it still is. */

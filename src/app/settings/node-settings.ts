@@ -87,9 +87,6 @@ export const upkeepSettings = {
     description:
       'Time before its expiry from which a certificate raises an alert. 0: no alerts about certificates, also not about those that an ACME server does not issue.',
   }),
-  alert_circuit_open: required(duration('seconds', 0, 10_000_000), {
-    description: 'Time after which an open circuit breaker of a route raises an alert. 0: no such alert.',
-  }),
   alert_delivery_stuck: required(duration('seconds', 0, 10_000_000), {
     description: 'Time after which events that wait for a destination raise an alert. 0: no such alert.',
   }),

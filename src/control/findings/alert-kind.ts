@@ -5,11 +5,12 @@ export interface AlertLimits {
   readonly agentAwayMs: number;
   readonly backendFailingMs: number;
   readonly certificateDays: number;
-  readonly circuitOpenMs: number;
   readonly deliveryStuckMs: number;
   readonly descriptorPercent: number;
   readonly diskPercent: number;
   readonly nodeLostMs: number;
+  /** Milliseconds after which states that modules have watched are alerts, by the code. */
+  readonly ofModules: ReadonlyMap<string, number>;
 }
 
 export interface SeenAgent {
@@ -57,8 +58,8 @@ export interface AlertFacts {
   /** Used share of the data directory's disk, in percent. */
   diskPercent(): Promise<number>;
   backendTraffic(): readonly BackendTraffic[];
-  /** Ids of the routes whose circuit breaker is open on this node. */
-  openCircuits(): readonly string[];
+  /** Ids of the routes that are in a watched state on this node, by the code of its alert. */
+  routesIn(code: string): readonly string[];
   /** Subjects that this kind has raised an alert about: what is remembered of the time before a restart. */
   readonly raised: ReadonlySet<string>;
 }

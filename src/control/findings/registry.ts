@@ -10,6 +10,7 @@ import { identity } from './subjects/identity.ts';
 import { lists } from './subjects/lists.ts';
 import { machines } from './subjects/machines.ts';
 import { managedCertificates } from './subjects/managed-certificates.ts';
+import { watchedStates } from './subjects/modules.ts';
 import { nodes } from './subjects/nodes.ts';
 import { routes } from './subjects/routes.ts';
 import { settings } from './subjects/settings.ts';
@@ -26,6 +27,7 @@ const subjects: readonly Subject[] = [
   managedCertificates,
   authorities,
   routes,
+  watchedStates,
   backends,
   lists,
   destinations,

@@ -14,6 +14,7 @@ import {
 import { CircuitBreakerRuntime, circuitEvents, type HeldCircuit } from './circuit-breaker-runtime.ts';
 import { CircuitTable, circuitStateOf, nextOf } from './circuit-table.ts';
 import { circuitBreakerErrors } from './errors.ts';
+import { circuitBreakerSettings } from './settings.ts';
 
 const circuitBreakerAgentForm: AgentForm = {
   order: 12,
@@ -103,6 +104,7 @@ export const circuitBreaker = defineModule({
     'Refuses requests with 503 for a while after too many requests to the backend have failed. Each node counts for itself.',
   config: circuitBreakerConfig,
   example: { error_threshold_percentage: 0.5 },
+  settings: circuitBreakerSettings,
   nodeMemory: {
     create: () => CircuitTable.memory(),
     threadEnded: (memory, thread) => CircuitTable.threadEnded(memory, thread),
@@ -128,6 +130,21 @@ export const circuitBreaker = defineModule({
     read: (config, { routeId }, { memory, nowMs }) => ({
       state: circuitStateOf(memory, routeId ?? '', config as unknown as CircuitBreakerConfig, nowMs).state,
     }),
+  },
+  watched: {
+    isOn: (config, { routeId }, { memory, nowMs }) =>
+      circuitStateOf(memory, routeId ?? '', config as unknown as CircuitBreakerConfig, nowMs).state !== 'closed',
+    gauge: {
+      name: 'postern_circuit_open',
+      help: 'Whether the circuit breaker of a route refuses requests on this node: 1 while it is open or half-open.',
+    },
+    alert: {
+      code: 'circuit_open',
+      advice:
+        'repair the service behind the route: postern requests shows what fails. The circuit closes when the service serves a request again, or when its module is changed, disabled or deleted',
+      setting: 'alert_circuit_open',
+      title: ({ route, node }) => `the circuit of ${route} is open on ${node}: its backend fails`,
+    },
   },
   errors: { title: 'Traffic: circuit breakers', rows: circuitBreakerErrors.rows },
   prepare: (config, { place, runtime }) => ({ ok: true, prepared: breakCircuit(config, place, runtime) }),

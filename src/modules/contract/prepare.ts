@@ -142,6 +142,27 @@ export interface DeclaresShownState {
   };
   /** Events that it reports: see `StatePorts.event`. */
   readonly events?: readonly ModuleEvent[];
+  /** A state of a route that operators watch: a gauge of the metrics page, and an alert when it has lasted. */
+  readonly watched?: WatchedState;
+}
+
+export interface WatchedState {
+  /** Whether a route is in the state on this node. Asked for enabled modules, at each scrape and look for alerts. */
+  isOn(config: JsonObject, place: PreparePorts['place'], ports: LivePorts): boolean;
+  /** 1 while a route is in the state, by the labels `edge` and `route`. */
+  readonly gauge: { readonly name: string; readonly help: string };
+  readonly alert?: WatchedAlert;
+}
+
+export interface WatchedAlert {
+  /** The `kind` of its alerts. */
+  readonly code: string;
+  /** What to do, for the operator. */
+  readonly advice: string;
+  /** The module's setting that says after how many seconds the state is an alert. 0: never. */
+  readonly setting: string;
+  /** One line: what is wrong. `route` is its host, path and id. */
+  title(names: { readonly route: string; readonly node: string }): string;
 }
 
 export interface LivePorts {

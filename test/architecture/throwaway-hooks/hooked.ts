@@ -2,7 +2,7 @@ import { Transform } from 'node:stream';
 import Type from 'typebox';
 import { errorTable } from '../../../src/kit/errors.ts';
 import { bodyProblem } from '../../../src/kit/schema/decode-body.ts';
-import { declared, integer } from '../../../src/kit/settings/setting.ts';
+import { declared, duration, integer } from '../../../src/kit/settings/setting.ts';
 import type { ConfiguredBy } from '../../../src/modules/contract/agent-form.ts';
 import type { Answer, Pass, Refusal, TrafficRequest, Verdict } from '../../../src/modules/contract/decides.ts';
 import { defineModule, enabledField } from '../../../src/modules/contract/module.ts';
@@ -81,6 +81,16 @@ export const hooked = defineModule({
       object: Type.Object({ path: Type.String({ description: 'Its path.' }) }),
     },
   ],
+  watched: {
+    isOn: ({ mark }, { routeId }, { memory }) => mark === '!' && routeId !== null && memory !== null,
+    gauge: { name: 'hooked_shouts', help: 'Whether the mark of a route shouts.' },
+    alert: {
+      code: 'hooked_shouting',
+      advice: 'use another mark',
+      setting: 'hooked_alert',
+      title: ({ route, node }) => `${route} shouts on ${node}`,
+    },
+  },
   judgesAgainAfter: 'compression',
   nodeMemory: {
     create: ({ hooked_bytes }) => new SharedArrayBuffer(hooked_bytes),
@@ -88,6 +98,7 @@ export const hooked = defineModule({
   },
   settings: {
     hooked_bytes: declared(integer(1, 1000), { default: 10, description: 'How much of a body is read.' }),
+    hooked_alert: declared(duration('seconds', 0, 60), { default: 0, description: 'How long a mark may shout.' }),
   },
   shared: [hookedNotes],
   childTables: [routesOf],

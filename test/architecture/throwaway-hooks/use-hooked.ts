@@ -22,7 +22,10 @@ upstream.on('connection', (socket: Socket) => socket.unref());
 await once(upstream, 'listening');
 upstream.unref();
 const address = `127.0.0.1:${(upstream.address() as AddressInfo).port}`;
-const world = await TunnelWorld.open({ after }, { POSTERN_HOOKED_BYTES: '5', POSTERN_HOOKED_NOTES: '4' });
+const world = await TunnelWorld.open(
+  { after },
+  { POSTERN_HOOKED_BYTES: '5', POSTERN_HOOKED_ALERT: '1', POSTERN_HOOKED_NOTES: '4' },
+);
 const { edge } = world;
 
 test('a module with every hook is served by settings, API, edge and tunnels', { timeout: 100_000 }, async () => {
@@ -113,6 +116,19 @@ test('a module with every hook is served by settings, API, edge and tunnels', { 
   const admitted = metrics.match(/^hooked_events_total\{event="admitted"\} \d+/m)?.[0];
   await edge.api('POST', '/explain', { url: `https://${host}/` });
   assert.ok(admitted !== undefined && (await edge.metrics()).includes(`${admitted}\n`), 'nobody has sent that');
+
+  // A state that operators watch, on the metrics page and as an alert.
+  const routeId = routePath.split('/').at(-1) ?? '';
+  assert.match(metrics, new RegExp(`^hooked_shouts\\{edge="${edgeId}",route="${routeId}"\\} 1$`, 'm'));
+  let alerts: { kind: string; title: string; advice: string }[] = [];
+  for (const giveUp = Date.now() + 30_000; alerts.length === 0 && Date.now() < giveUp; await sleep(200)) {
+    alerts = (await edge.api('GET', '/alerts')).alerts;
+  }
+  assert.deepEqual(
+    alerts.map(({ kind, advice }) => [kind, advice]),
+    [['hooked_shouting', 'use another mark']],
+  );
+  assert.match(alerts[0]?.title ?? '', new RegExp(`^${host}/? ?\\(${routeId}\\) shouts on .`));
   for (const line of ['the hooked module is open', 'the notes are open'])
     assert.ok(edge.world.logLines.some((logged) => logged.includes(line)));
 

@@ -6,10 +6,10 @@ import type { LoginRecords } from '../../../modules/contract/login-store.ts';
 import type { OwnIssuer } from '../../../modules/contract/own-issuer.ts';
 import { OwnAddresses, upstreamGuard } from '../../../proxy/upstream/upstream-guard.ts';
 import { type OpenedLists, openAddressLists } from '../address-lists.ts';
-import { Circuits } from '../data-plane/circuits.ts';
 import { backendGuard } from '../data-plane/data-plane.ts';
 import { createNodeMemories, MAIN_THREAD, type NodeMemories } from '../data-plane/module-runtimes.ts';
 import { forbiddenUpstream } from '../data-plane/route-upstreams.ts';
+import { WatchedStates } from '../data-plane/watched-states.ts';
 import { Explainer } from '../explainer.ts';
 import type { OpenedIdentity } from '../people/identity.ts';
 import { loadIdentity } from '../people/load-identity.ts';
@@ -41,7 +41,7 @@ export interface AccessOpened extends TelemetryOpened, Guards {
   readonly others: OthersWrites;
   readonly nodeMemories: NodeMemories;
   readonly explainer: Explainer;
-  readonly circuits: Circuits;
+  readonly watchedStates: WatchedStates;
 }
 
 /** What decides about requests beside the routes: addresses, people, logins. */
@@ -67,9 +67,9 @@ export async function openAccess(earlier: TelemetryOpened, opened: AsyncDisposab
     }),
     (it) => it.close(),
   );
-  const circuits = new Circuits(replica, nodeMemories, clock);
-  circuits.addMetrics(registry);
-  return { ...earlier, ...guards, lists, identity, ownIssuer, logins, others, nodeMemories, explainer, circuits };
+  const watchedStates = new WatchedStates({ modules: catalog.modules, replica, memories: nodeMemories, clock });
+  watchedStates.addMetrics(registry);
+  return { ...earlier, ...guards, lists, identity, ownIssuer, logins, others, nodeMemories, explainer, watchedStates };
 }
 
 function openGuards({ config, apiListener }: TelemetryOpened): Guards {

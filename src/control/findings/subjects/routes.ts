@@ -1,7 +1,6 @@
-import { edgePath, edgeRecord, routeRecord } from '../../../edges/record-kinds.ts';
+import { edgePath } from '../../../edges/record-kinds.ts';
 import { type Finding, type FoundObject, findingTable } from '../../../kit/findings.ts';
 import { splitAddress } from '../../../kit/net/host-name.ts';
-import type { AlertFacts, AlertKind } from '../alert-kind.ts';
 import type { CheckedEdge, CheckedRoute, Facts, ForbiddenUpstream, UnansweredRule } from '../facts.ts';
 import type { Check, Subject } from '../subject.ts';
 
@@ -171,27 +170,4 @@ function modulesOf(place: Place, about: FoundObject, unprepared: Facts['unprepar
   return unprepared(about.id).map((module) => found('module_unprepared', { ...place, ...module }, about));
 }
 
-/** A route whose circuit breaker refuses requests. It closes by itself when the backend serves a probe. */
-const circuitOpen: AlertKind = {
-  code: 'circuit_open',
-  advice:
-    'repair the service behind the route: postern requests shows what fails. The circuit closes when the service serves a request again, or when its module is changed, disabled or deleted',
-  sight: 'node',
-  raiseAfterMs: ({ circuitOpenMs }) => circuitOpenMs,
-  // The circuit itself is steady.
-  resolveAfterMs: 0,
-  isOn: ({ circuitOpenMs }) => circuitOpenMs > 0,
-  createLook: () => (facts) =>
-    facts.openCircuits().map((routeId) => ({ subject: routeId, state: 'bad', title: titleOf(routeId, facts) })),
-};
-
-function titleOf(routeId: string, facts: AlertFacts): string {
-  const records = { get: (kind: string, id: string) => facts.record(kind, id) };
-  const route = routeRecord(records, routeId);
-  const edge = edgeRecord(records, route?.parent ?? '');
-  const [host = ''] = Array.isArray(edge?.doc['hostports']) ? edge.doc['hostports'] : [];
-  const name = `${String(host as string).replace(/:443$/, '')}${String((route?.doc['match'] ?? '') as string)}`;
-  return `the circuit of ${name === '' ? routeId : `${name} (${routeId})`} is open on ${facts.node}: its backend fails`;
-}
-
-export const routes: Subject = { checks: [routesCheck], alerts: [circuitOpen] };
+export const routes: Subject = { checks: [routesCheck] };
