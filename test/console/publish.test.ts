@@ -229,7 +229,7 @@ suite('publishing a site', { skip }, () => {
     await page.getByLabel('Folder', { exact: true }).fill('www');
     await choose('Everybody');
     await page.locator('.problem', { hasText: 'Enter an absolute path, such as /srv/www.' }).waitFor();
-    await page.getByLabel('Folder', { exact: true }).fill('/srv/www/');
+    await page.getByLabel('Folder', { exact: true }).fill('/srv/other/');
     await page.getByRole('button', { name: 'Review' }).click();
     await page.getByRole('alert').getByText('file_roots').waitFor();
   });
