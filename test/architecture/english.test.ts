@@ -19,7 +19,7 @@ function problemsIn(path: string): readonly string[] {
 test('no text, comment or test name uses a phrase that makes readers stumble', () => {
   const files = [
     ...filesIn('src/**/*.{ts,js,yaml,html}', 'console/src/**/*.{ts,tsx,html}'),
-    ...filesIn('{test,tools,bench}/**/*.{ts,js,mjs}'),
+    ...filesIn('{bin,test,tools,bench}/**/*.{ts,js,mjs}'),
     'openapi.json',
   ].filter((path) => path !== PHRASE_LIST);
   assert.deepEqual(files.flatMap(problemsIn), []);
