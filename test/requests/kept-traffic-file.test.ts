@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { SliceLane } from '../../src/kit/async/slices.ts';
+import { SliceQueue } from '../../src/kit/async/slices.ts';
 import type { JsonObject } from '../../src/kit/json.ts';
 import { KeptTraffic } from '../../src/proxy/telemetry/kept-traffic.ts';
 import { tempDir } from '../support/temp-dir.ts';
@@ -37,7 +37,7 @@ class Server {
       },
       series: { ownState: () => Promise.resolve([]), keepEarlier: () => {} },
       clock: { nowMs: () => Date.now() },
-      lane: new SliceLane(),
+      queue: new SliceQueue(),
       shown: (request) => request,
       onProblem: (error) => assert.fail(String(error)),
     });

@@ -1,5 +1,5 @@
 // A process that writes the file of kept traffic again and again until it is killed.
-import { SliceLane } from '../../src/kit/async/slices.ts';
+import { SliceQueue } from '../../src/kit/async/slices.ts';
 import { KeptTraffic } from '../../src/proxy/telemetry/kept-traffic.ts';
 
 const [, , path = ''] = process.argv;
@@ -16,7 +16,7 @@ const kept = new KeptTraffic({
   },
   series: { ownState: () => Promise.resolve([]), keepEarlier: () => {} },
   clock: { nowMs: () => Date.now() },
-  lane: new SliceLane(),
+  queue: new SliceQueue(),
   shown: (request) => request,
   onProblem: (error) => {
     throw error;

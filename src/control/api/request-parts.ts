@@ -14,7 +14,7 @@ import {
 import { parseJsonInSlices } from '../../kit/text/json-in-slices.ts';
 import { didYouMean } from '../../kit/text/near-match.ts';
 import { withoutAddedFields } from '../documents/decode-write.ts';
-import { API_LANE } from '../documents/long-answer.ts';
+import { API_QUEUE } from '../documents/long-answer.ts';
 import { resourceErrors } from '../resources/errors.ts';
 import type { Operation, OperationBody, OperationRequest, Principal } from '../resources/operation.ts';
 import { contentTypeError } from './error-response.ts';
@@ -246,7 +246,7 @@ export function addBodyParsers(app: FastifyInstance): void {
   async function parseInSlices(bytes: Buffer, done: (error: Error | null, value?: unknown) => void): Promise<void> {
     let value: unknown;
     try {
-      value = await parseJsonInSlices(API_LANE, bytes, parsePart);
+      value = await parseJsonInSlices(API_QUEUE, bytes, parsePart);
     } catch (cause) {
       done(cause instanceof PosternError ? cause : invalidJson(cause));
       return;

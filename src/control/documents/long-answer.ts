@@ -1,4 +1,4 @@
-import { SliceLane, TimeSlice } from '../../kit/async/slices.ts';
+import { SliceQueue, TimeSlice } from '../../kit/async/slices.ts';
 import type { JsonObject, JsonValue } from '../../kit/json.ts';
 import type { OperationResult } from '../resources/operation.ts';
 
@@ -21,7 +21,7 @@ interface Rest {
 export async function longAnswer(body: JsonObject, listName: string): Promise<OperationResult> {
   const list = body[listName] as readonly JsonValue[];
   const { start, end } = textAround(body, listName);
-  const slice = new TimeSlice(API_LANE);
+  const slice = new TimeSlice(API_QUEUE);
   let text = start;
   for (let from = 0; from < list.length; from += 1) {
     if (text.length > MAX_WHOLE_CHARACTERS) return { body, parts: partsOf(text, { list, from, end }) };
@@ -32,7 +32,7 @@ export async function longAnswer(body: JsonObject, listName: string): Promise<Op
 }
 
 async function* partsOf(begun: string, { list, from, end }: Rest): AsyncGenerator<string> {
-  const slice = new TimeSlice(API_LANE);
+  const slice = new TimeSlice(API_QUEUE);
   let part = begun;
   for (let at = from; at < list.length; at += 1) {
     if (part.length >= CHARACTERS_PER_PART) {
@@ -59,4 +59,4 @@ function textAround(body: JsonObject, listName: string): { readonly start: strin
 }
 
 /** Long answers of the API and the console: together they take one slice per turn. */
-export const API_LANE = new SliceLane();
+export const API_QUEUE = new SliceQueue();

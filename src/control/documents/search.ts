@@ -8,7 +8,7 @@ import type { OperationRequest } from '../resources/operation.ts';
 import type { SearchPort, SearchResult } from '../resources/ports.ts';
 import { hasScope, scopeOf } from '../resources/scopes.ts';
 import type { Catalog, CompiledResource } from './catalog.ts';
-import { API_LANE } from './long-answer.ts';
+import { API_QUEUE } from './long-answer.ts';
 import type { Renderer } from './renderer.ts';
 
 /** `rank`: lower is better. */
@@ -134,7 +134,7 @@ export class Search implements SearchPort {
 
   async callers(text: string, { principal }: Pick<OperationRequest, 'principal'>): ReturnType<SearchPort['callers']> {
     const words = wordsOf(text).map((word) => ({ text: word, ids: [] as string[] }));
-    const slice = new TimeSlice(API_LANE);
+    const slice = new TimeSlice(API_QUEUE);
     const look = async (id: string, texts: readonly string[]): Promise<void> => {
       if (slice.isOver) await slice.next();
       for (const { text: word, ids } of words) {
@@ -173,7 +173,7 @@ export class Search implements SearchPort {
     const words = wordsOf(text);
     if (words.length === 0) return { results: [], hasMore: false };
     const found = new BestOf(limit);
-    const slice = new TimeSlice(API_LANE);
+    const slice = new TimeSlice(API_QUEUE);
     for (const compiled of this.#catalog.compiled.values()) {
       if (!hasScope(principal, scopeOf('GET', compiled.resource.path))) continue;
       for (const record of this.#replica.all(compiled.kind)) {

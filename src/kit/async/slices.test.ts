@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
-import { greatestInSlices, SliceLane, TimeSlice } from './slices.ts';
+import { greatestInSlices, SliceQueue, TimeSlice } from './slices.ts';
 
 /** Work without end, in slices; the count of its slices. */
-function endless(lane: SliceLane): { slices: number; isEnded: boolean } {
+function endless(queue: SliceQueue): { slices: number; isEnded: boolean } {
   const work = { slices: 0, isEnded: false };
   const run = async (): Promise<void> => {
-    const slice = new TimeSlice(lane);
+    const slice = new TimeSlice(queue);
     while (!work.isEnded) {
       work.slices += 1;
       await slice.next();
@@ -17,11 +17,11 @@ function endless(lane: SliceLane): { slices: number; isEnded: boolean } {
   return work;
 }
 
-suite('lanes of sliced work', () => {
-  test('a lane with many tasks does not hold up another lane', async () => {
-    const busy = new SliceLane();
+suite('queues of sliced work', () => {
+  test('a queue with many tasks does not hold up another queue', async () => {
+    const busy = new SliceQueue();
     const many = Array.from({ length: 50 }, () => endless(busy));
-    const other = endless(new SliceLane());
+    const other = endless(new SliceQueue());
     for (let at = 0; at < 100; at += 1) await turn();
     const slices = many.map((task) => task.slices);
     for (const task of [...many, other]) task.isEnded = true;
@@ -29,12 +29,12 @@ suite('lanes of sliced work', () => {
     assert.ok(Math.min(...slices) >= 2, `each of the others went on: ${slices.join()}`);
   });
 
-  test('one task of a lane runs per turn, in order', async () => {
-    const lane = new SliceLane();
+  test('one task of a queue runs per turn, in order', async () => {
+    const queue = new SliceQueue();
     const order: string[] = [];
     const task = async (name: string): Promise<void> => {
       for (let at = 0; at < 3; at += 1) {
-        await lane.pause();
+        await queue.pause();
         order.push(name);
       }
     };
@@ -84,7 +84,7 @@ suite('the greatest of many, in slices', () => {
       const items = itemsWith(length, () => Math.floor(Math.random() * ranks));
       const expected = items.toSorted((one, other) => other.rank - one.rank).slice(0, limit);
       assert.deepEqual(
-        await greatestInSlices(new SliceLane(), items, limit, rankOf),
+        await greatestInSlices(new SliceQueue(), items, limit, rankOf),
         expected,
         JSON.stringify({ limit, items }),
       );
@@ -99,7 +99,7 @@ suite('the greatest of many, in slices', () => {
     test(`are found among ${order} ranks`, async () => {
       const items = itemsWith(1_000, rankAt);
       const expected = items.toSorted((one, other) => other.rank - one.rank).slice(0, 10);
-      assert.deepEqual(await greatestInSlices(new SliceLane(), items, 10, rankOf), expected);
+      assert.deepEqual(await greatestInSlices(new SliceQueue(), items, 10, rankOf), expected);
     });
   }
 
@@ -117,7 +117,7 @@ suite('the greatest of many, in slices', () => {
         yield at % 3 === 0 ? at : null;
       }
     }
-    const found = await greatestInSlices(new SliceLane(), counted(), 2, (at) => at);
+    const found = await greatestInSlices(new SliceQueue(), counted(), 2, (at) => at);
     isRunning = false;
     assert.deepEqual([...seen.values()], Array(5).fill(ITEMS_PER_TURN));
     assert.deepEqual(found, [19_998, 19_995]);

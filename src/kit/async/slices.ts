@@ -10,10 +10,10 @@ export interface SliceBudget {
 }
 
 /**
- * Tasks that take turns: in each turn of the event loop, one of them runs for a slice. Lanes do not wait for each
+ * Tasks that take turns: in each turn of the event loop, one of them runs for a slice. Queues do not wait for each
  * other, so unrelated work has its own.
  */
-export class SliceLane implements SliceBudget {
+export class SliceQueue implements SliceBudget {
   readonly sliceMs = SLICE_MS;
   readonly #waiting: (() => void)[] = [];
 
@@ -21,7 +21,7 @@ export class SliceLane implements SliceBudget {
     return performance.now();
   }
 
-  /** Resolves in a later turn, in which no other task of the lane runs. */
+  /** Resolves in a later turn, in which no other task of the queue runs. */
   pause(): Promise<void> {
     return new Promise((resolve) => {
       this.#waiting.push(resolve);
@@ -59,12 +59,12 @@ export class TimeSlice {
 
 /** `items.map(convert)`, which yields to the event loop if it takes long. */
 export async function mapInSlices<Item, Result>(
-  lane: SliceLane,
+  queue: SliceQueue,
   items: readonly Item[],
   convert: (item: Item) => Result,
 ): Promise<Result[]> {
   const results: Result[] = [];
-  const slice = new TimeSlice(lane);
+  const slice = new TimeSlice(queue);
   for (const item of items) {
     results.push(convert(item));
     if (slice.isOver) await slice.next();
@@ -85,12 +85,12 @@ interface Ranked<Item> {
  * after a number of items, so a source gives null for one that it skips. It may change meanwhile, as a Map may.
  */
 export async function greatestInSlices<Item>(
-  lane: SliceLane,
+  queue: SliceQueue,
   items: Iterable<Item | null>,
   limit: number,
   rankOf: (item: Item) => number,
 ): Promise<Item[]> {
-  const slice = new TimeSlice(lane);
+  const slice = new TimeSlice(queue);
   let best: Ranked<Item>[] = [];
   let threshold = Number.NEGATIVE_INFINITY;
   let count = 0;

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { SliceLane, TimeSlice } from '../async/slices.ts';
+import { SliceQueue, TimeSlice } from '../async/slices.ts';
 import {
   checkEntryExtensions,
   type ListExtensions,
@@ -14,7 +14,7 @@ import { type RevocationList, SerialTable } from './revocation-list.ts';
 const MAX_LISTS = 16;
 /** RFC 7468 §6; some programs write the second. */
 const LABELS: readonly string[] = ['X509 CRL', 'CRL'];
-const LANE = new SliceLane();
+const QUEUE = new SliceQueue();
 
 /** The lists in a PEM text, in one go: only for texts of limited length. Throws ListProblem. */
 export function listsInPem(pem: string): readonly RevocationList[] {
@@ -65,7 +65,7 @@ function atOnce<Result>(steps: Generator<void, Result>): Result {
 }
 
 async function inSlices<Result>(steps: Generator<void, Result>): Promise<Result> {
-  const slice = new TimeSlice(LANE);
+  const slice = new TimeSlice(QUEUE);
   for (;;) {
     const step = steps.next();
     if (step.done === true) return step.value;

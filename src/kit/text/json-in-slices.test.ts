@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { SliceLane } from '../async/slices.ts';
+import { SliceQueue } from '../async/slices.ts';
 import { parseUniqueJson } from '../json.ts';
 import { parseJsonInSlices } from './json-in-slices.ts';
 
-const parse = (text: string): Promise<unknown> => parseJsonInSlices(new SliceLane(), Buffer.from(text), JSON.parse);
+const parse = (text: string): Promise<unknown> => parseJsonInSlices(new SliceQueue(), Buffer.from(text), JSON.parse);
 const LONG = 'x'.repeat(20_000);
 const long = (count: number): object => Object.fromEntries(Array.from({ length: count }, (_, at) => [`f${at}`, LONG]));
 
@@ -67,7 +67,7 @@ suite('JSON in slices', () => {
   test('rejects more values than fit into memory, and more fields than an object grows by in one turn', async () => {
     const many = Buffer.from(`[${'{},'.repeat(2_000_001)}{}]`);
     await assert.rejects(
-      parseJsonInSlices(new SliceLane(), many, () => []),
+      parseJsonInSlices(new SliceQueue(), many, () => []),
       { name: 'RangeError', message: 'the body has more than 4000000 values' },
     );
     await assert.rejects(parse(`{"a":[${fields(50_001)}]}`), {
@@ -79,7 +79,7 @@ suite('JSON in slices', () => {
 
   test('rejects a name that an object has twice, in one part or in two', async () => {
     const unique = (text: string): Promise<unknown> =>
-      parseJsonInSlices(new SliceLane(), Buffer.from(text), parseUniqueJson);
+      parseJsonInSlices(new SliceQueue(), Buffer.from(text), parseUniqueJson);
     const [far, held] = [`"far":"${LONG}${LONG}"`, `"far":${JSON.stringify([LONG, LONG, LONG])}`];
     for (const text of [
       '{"a":1,"a":1}',
@@ -95,7 +95,7 @@ suite('JSON in slices', () => {
 
   test('rejects what is not UTF-8', async () => {
     await assert.rejects(
-      parseJsonInSlices(new SliceLane(), Buffer.from([0x5b, 0x22, 0xff, 0x22, 0x5d]), JSON.parse),
+      parseJsonInSlices(new SliceQueue(), Buffer.from([0x5b, 0x22, 0xff, 0x22, 0x5d]), JSON.parse),
       TypeError,
     );
   });

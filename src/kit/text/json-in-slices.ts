@@ -1,4 +1,4 @@
-import { type SliceLane, TimeSlice } from '../async/slices.ts';
+import { type SliceQueue, TimeSlice } from '../async/slices.ts';
 import { DoubledNameError } from '../json.ts';
 
 /** About a millisecond. */
@@ -10,12 +10,12 @@ const BYTES_PER_STEP = 65_536;
  * that is too long to be parsed in one turn.
  */
 export async function parseJsonInSlices(
-  lane: SliceLane,
+  queue: SliceQueue,
   bytes: Uint8Array,
   parseText: (text: string) => unknown,
 ): Promise<unknown> {
   const assembly = new JsonAssembly(bytes, parseText);
-  const slice = new TimeSlice(lane);
+  const slice = new TimeSlice(queue);
   for (let at = 0; at < bytes.length; at += BYTES_PER_STEP) {
     assembly.scan(Math.min(at + BYTES_PER_STEP, bytes.length));
     if (slice.isOver) await slice.next();

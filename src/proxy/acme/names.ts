@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import { edgeRecordKindOf } from '../../edges/edge-kind.ts';
 import { namesIn } from '../../edges/owned-names.ts';
 import { storedEdgeKinds } from '../../edges/record-kinds.ts';
-import { SliceLane, TimeSlice } from '../../kit/async/slices.ts';
+import { SliceQueue, TimeSlice } from '../../kit/async/slices.ts';
 import { isJsonObject } from '../../kit/json.ts';
 import { hostNameProblem, lowerCaseHost } from '../../kit/net/host-name.ts';
 import type { Replica } from '../../store/replica/replica.ts';
@@ -83,7 +83,7 @@ function policyOf(certificateId: unknown, policy: unknown): Policy {
 }
 
 async function inSlices<Item>(items: Iterable<Item>, visit: (item: Item) => void): Promise<void> {
-  const slice = new TimeSlice(ACME_LANE);
+  const slice = new TimeSlice(ACME_QUEUE);
   for (const item of items) {
     visit(item);
     if (slice.isOver) await slice.next();
@@ -142,4 +142,4 @@ export function isPublicName(host: string): boolean {
 }
 
 /** Which names need a certificate is found out in slices: there may be 100,000. */
-export const ACME_LANE = new SliceLane();
+export const ACME_QUEUE = new SliceQueue();

@@ -2,7 +2,7 @@ import { TimeSlice } from '../../kit/async/slices.ts';
 import { rfc3339 } from '../../kit/clock.ts';
 import type { Replica } from '../../store/replica/replica.ts';
 import type { Store, StoredRecord } from '../../store/store.ts';
-import { ACME_LANE, type WantedName, type WantedNames } from './names.ts';
+import { ACME_QUEUE, type WantedName, type WantedNames } from './names.ts';
 import { challengeKeys } from './orders/authorize.ts';
 import { managedPut } from './orders/lease.ts';
 import { type CertificateWorker, MANAGED_CERTIFICATE, type ManagedCertificateDoc } from './records.ts';
@@ -36,7 +36,7 @@ export async function reconcile({ names }: WantedNames, options: ReconcileOption
     await create(missing.slice(start, start + BATCH), options);
   }
   let isIncomplete = false;
-  const slice = new TimeSlice(ACME_LANE);
+  const slice = new TimeSlice(ACME_QUEUE);
   for (const [hostname, record] of records) {
     // Awaiting something that is done does not let other work run.
     if (slice.isOver) await slice.next();

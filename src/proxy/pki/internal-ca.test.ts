@@ -10,7 +10,7 @@ import { promisify } from 'node:util';
 import { memoryRecords, openInternalCa } from '../../../test/support/internal-ca.ts';
 import { tempDir } from '../../../test/support/temp-dir.ts';
 import { systemClock } from '../../kit/clock.ts';
-import type { Leaf } from './internal-ca.ts';
+import type { LeafCertificate } from './internal-ca.ts';
 
 const run = promisify(execFile);
 
@@ -21,7 +21,12 @@ async function newCa(t: TestContext) {
   return { dataDir, records, ca };
 }
 
-async function opensslVerify(directory: string, caPem: string, leaf: Leaf, ...more: string[]): Promise<string> {
+async function opensslVerify(
+  directory: string,
+  caPem: string,
+  leaf: LeafCertificate,
+  ...more: string[]
+): Promise<string> {
   await writeFile(join(directory, 'ca.pem'), caPem);
   await writeFile(join(directory, 'leaf.pem'), leaf.certificatePem);
   const args = ['verify', '-x509_strict', '-CAfile', join(directory, 'ca.pem'), ...more, join(directory, 'leaf.pem')];

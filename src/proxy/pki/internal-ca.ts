@@ -26,13 +26,13 @@ import { type AuthorityLog, type AuthorityRecords, internalCaPlaces } from './in
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-export interface LeafRequest {
+export interface LeafCertificateRequest {
   readonly hosts: readonly string[];
   readonly ips: readonly string[];
   readonly days: number;
 }
 
-export interface Leaf {
+export interface LeafCertificate {
   /** The leaf, then its CA. */
   readonly certificatePem: string;
   readonly privateKeyPem: string;
@@ -46,7 +46,7 @@ export interface InternalCa {
   readonly domainCaPem: string;
   /** Valid for any name; only the client at hand is asked to trust it. */
   readonly otherCaPem: string;
-  mintLeaf(request: LeafRequest): Promise<Leaf>;
+  mintLeaf(request: LeafCertificateRequest): Promise<LeafCertificate>;
 }
 
 export interface InternalCaOptions {
@@ -81,11 +81,15 @@ export async function openInternalCa({ dataDir, domain, clock, records, log }: I
   };
 }
 
-function isWithin(domain: string, { hosts, ips }: LeafRequest): boolean {
+function isWithin(domain: string, { hosts, ips }: LeafCertificateRequest): boolean {
   return ips.length === 0 && hosts.every((host) => host === domain || host.endsWith(`.${domain}`));
 }
 
-async function mintLeaf(ca: CertificateAuthority, { hosts, ips, days }: LeafRequest, nowMs: number): Promise<Leaf> {
+async function mintLeaf(
+  ca: CertificateAuthority,
+  { hosts, ips, days }: LeafCertificateRequest,
+  nowMs: number,
+): Promise<LeafCertificate> {
   const keys = await webcrypto.subtle.generateKey(KEY_ALGORITHM, true, ['sign', 'verify']);
   const notAfterMs = Math.min(nowMs + days * DAY_MS, ca.certificate.notAfter.getTime());
   const certificate = await X509CertificateGenerator.create({

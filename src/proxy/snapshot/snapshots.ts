@@ -1,5 +1,5 @@
 import { edgeKinds } from '../../edges/registry.ts';
-import { type SliceBudget, SliceLane, TimeSlice } from '../../kit/async/slices.ts';
+import { type SliceBudget, SliceQueue, TimeSlice } from '../../kit/async/slices.ts';
 import { isHostOrBelow } from '../../kit/net/host-name.ts';
 import type { FollowedReplica } from '../../store/replica/replica.ts';
 import { type Change, revisionOf, type StoredRecord } from '../../store/store.ts';
@@ -87,7 +87,7 @@ export class Snapshots {
   static async open(
     replica: FollowedReplica,
     definitions: Definitions,
-    budget: SliceBudget = new SliceLane(),
+    budget: SliceBudget = new SliceQueue(),
   ): Promise<Snapshots> {
     const snapshots = new Snapshots(replica, definitions, budget, false);
     await snapshots.#loadAll();
@@ -98,7 +98,7 @@ export class Snapshots {
 
   /** Compiles an edge when it is asked for the first time: for a thread that serves a part of the connections. */
   static async lazy(replica: FollowedReplica, definitions: Definitions): Promise<Snapshots> {
-    const snapshots = new Snapshots(replica, definitions, new SliceLane(), true);
+    const snapshots = new Snapshots(replica, definitions, new SliceQueue(), true);
     await snapshots.#loadAll();
     return snapshots;
   }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { open, readFile, stat } from 'node:fs/promises';
-import { type SliceLane, TimeSlice } from '../../kit/async/slices.ts';
+import { type SliceQueue, TimeSlice } from '../../kit/async/slices.ts';
 import type { Clock } from '../../kit/clock.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../kit/json.ts';
 import { writeDurably } from '../../kit/process/durable-file.ts';
@@ -22,7 +22,7 @@ export interface KeptTrafficOptions {
   readonly requests: Pick<InstallationRequests, 'ownList' | 'keepEarlier'>;
   readonly series: Pick<InstallationSeries, 'ownState' | 'keepEarlier'>;
   readonly clock: Clock;
-  readonly lane: SliceLane;
+  readonly queue: SliceQueue;
   /** What may be shown of a request now: the settings may have changed since it was kept. */
   readonly shown: (request: JsonObject) => JsonObject;
   readonly onProblem: (error: unknown) => void;
@@ -93,7 +93,7 @@ export class KeptTraffic {
 
   /** In slices: traffic goes on. */
   async #lines(rows: readonly JsonObject[]): Promise<readonly Uint8Array[]> {
-    const slice = new TimeSlice(this.#options.lane);
+    const slice = new TimeSlice(this.#options.queue);
     const lines: Uint8Array[] = [];
     let bytes = 0;
     for (const row of rows) {
@@ -141,10 +141,10 @@ export class KeptTraffic {
   }
 
   async #read(): Promise<readonly JsonObject[]> {
-    const { path, lane, onProblem } = this.#options;
+    const { path, queue, onProblem } = this.#options;
     try {
       if ((await stat(path)).size > MAX_BYTES * 2) return [];
-      const slice = new TimeSlice(lane);
+      const slice = new TimeSlice(queue);
       const rows: JsonObject[] = [];
       for (const line of (await readFile(path, 'utf8')).split('\n')) {
         if (line === '') continue;

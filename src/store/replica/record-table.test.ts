@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import fc from 'fast-check';
-import { SliceLane, TimeSlice } from '../../kit/async/slices.ts';
+import { SliceQueue, TimeSlice } from '../../kit/async/slices.ts';
 import type { Change, StoredRecord } from '../store.ts';
 import { RecordTable, SortedIds } from './record-table.ts';
 
@@ -57,7 +57,7 @@ suite('prepared changes', () => {
         );
         const [direct, prepared] = [filled(), filled()];
         const before = contentOf(prepared);
-        const made = await prepared.prepare(changes, new TimeSlice(new SliceLane()));
+        const made = await prepared.prepare(changes, new TimeSlice(new SliceQueue()));
         assert.deepEqual(contentOf(prepared), before, 'nothing is visible yet');
         direct.applyAll(changes);
         prepared.applyAll(changes, made);
@@ -73,14 +73,14 @@ suite('prepared changes', () => {
   test('become visible by replacing tables, not record by record', async () => {
     const table = filled();
     const changes = Array.from({ length: 1_000 }, (_, at) => put('edge', at, 2));
-    const made = await table.prepare(changes, new TimeSlice(new SliceLane()));
+    const made = await table.prepare(changes, new TimeSlice(new SliceQueue()));
     assert.deepEqual([[...made.tables.keys()], made.rest], [['edge'], []]);
   });
 
   test('lose nothing that was applied while they were made', async () => {
     const table = filled();
     const changes = Array.from({ length: 1_000 }, (_, at) => put('edge', at, 2));
-    const made = await table.prepare(changes, new TimeSlice(new SliceLane()));
+    const made = await table.prepare(changes, new TimeSlice(new SliceQueue()));
     table.applyAll([put('edge', 5_000, 3), remove('edge', 3, 3)]);
     table.applyAll(changes.slice(), made);
     table.applyAll(changes, made);
@@ -93,7 +93,7 @@ suite('prepared changes', () => {
     table.put(record('edge', 5_000, 1));
     successor.put(record('edge', 6_000, 1));
     const changes = Array.from({ length: 1_000 }, (_, at) => put('edge', at, 2));
-    const made = await table.prepare(changes, new TimeSlice(new SliceLane()));
+    const made = await table.prepare(changes, new TimeSlice(new SliceQueue()));
     successor.applyAll(changes, made);
     assert.deepEqual([successor.get('edge', 'e6000')?.revision, successor.count('edge')], [1, 1_001]);
   });

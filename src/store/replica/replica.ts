@@ -1,4 +1,4 @@
-import { SliceLane, TimeSlice } from '../../kit/async/slices.ts';
+import { SliceQueue, TimeSlice } from '../../kit/async/slices.ts';
 import type { JsonObject } from '../../kit/json.ts';
 import { type Change, type PageQuery, type RecordKey, revisionOf, type Store, type StoredRecord } from '../store.ts';
 import { KeptState, type StateKeeper } from './kept-state.ts';
@@ -161,7 +161,7 @@ const MAX_UNPREPARED = 500;
  */
 export class Replica extends FollowedReplica {
   readonly #store: Store;
-  readonly #lane = new SliceLane();
+  readonly #queue = new SliceQueue();
   /** Many changes that are about to be shown. */
   #prepared: PreparedChanges | null = null;
   /** Everything up to this revision is applied. */
@@ -356,7 +356,7 @@ export class Replica extends FollowedReplica {
   /** Everything that can be done in slices before many changes become visible in one step. */
   async #prepare(changes: readonly Change[]): Promise<void> {
     if (changes.length <= MAX_UNPREPARED || this.#isClosed) return;
-    this.#prepared = await this.table.prepare(changes, new TimeSlice(this.#lane));
+    this.#prepared = await this.table.prepare(changes, new TimeSlice(this.#queue));
   }
 
   async #readAll(): Promise<void> {

@@ -31,7 +31,7 @@ import {
   keyText,
   openRecord,
   RecentSeals,
-  STORE_LANE,
+  STORE_QUEUE,
   sealInSlices,
   sealWriteSet,
 } from './seal.ts';
@@ -212,9 +212,9 @@ class CommitNews {
     let changes: readonly Change[];
     try {
       const putByKey = new Map<string, RecordPut>();
-      await mapInSlices(STORE_LANE, puts, (put) => putByKey.set(keyText(put), put));
+      await mapInSlices(STORE_QUEUE, puts, (put) => putByKey.set(keyText(put), put));
       const open = openedChange(putByKey, result.revision, this.#keyring);
-      changes = await mapInSlices(STORE_LANE, result.changes, open);
+      changes = await mapInSlices(STORE_QUEUE, result.changes, open);
       await prepareFollowers(this.#followers.values(), changes);
     } finally {
       this.#largeCommit = null;
@@ -266,7 +266,7 @@ async function changesSince(engine: Engine, keyring: Keyring, revision: number):
   const found = await engine.readProven('readChangesSince', revision);
   if (!found.isComplete) return found;
   const changes = await mapInSlices(
-    STORE_LANE,
+    STORE_QUEUE,
     found.changes,
     (change): Change => (change.op === 'put' ? { op: 'put', record: openRecord(change.record, keyring) } : change),
   );

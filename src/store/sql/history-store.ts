@@ -22,7 +22,7 @@ import {
   type SealedRecord,
   type SealedWriteSet,
   type Sealing,
-  STORE_LANE,
+  STORE_QUEUE,
 } from './seal.ts';
 import type { SqlEngine } from './sql-engine.ts';
 import {
@@ -345,7 +345,7 @@ export function createHistoryStore(engine: SqlEngine<typeof historyPrograms>, se
     for (let position = 0; position < count; position += page.length) {
       if (position > 0) page = await engine.read('readHistoryItems', revision, position);
       if (page.length === 0) throw storeErrors.create('ERR_POSTERN_STORE_UNAVAILABLE', REMOVED);
-      yield page.length === 1 ? page.map(opened) : await mapInSlices(STORE_LANE, page, opened);
+      yield page.length === 1 ? page.map(opened) : await mapInSlices(STORE_QUEUE, page, opened);
     }
   }
   const opened = (item: SealedHistoryItem): HistoryItem => openItem(item, seals);

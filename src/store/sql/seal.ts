@@ -1,4 +1,4 @@
-import { mapInSlices, SliceLane } from '../../kit/async/slices.ts';
+import { mapInSlices, SliceQueue } from '../../kit/async/slices.ts';
 import { isJsonObject, type JsonObject } from '../../kit/json.ts';
 import { storeErrors } from '../errors.ts';
 import type { ChangeNote } from '../history-store.ts';
@@ -25,8 +25,8 @@ export async function sealInSlices(writeSet: WriteSet, keyring: Sealing, time: C
   const { puts = [], events = [] } = writeSet;
   return {
     ...sealWriteSet({ ...writeSet, puts: [], events: [] }, keyring, time),
-    puts: await mapInSlices(STORE_LANE, puts, (put) => sealPut(put, keyring)),
-    events: await mapInSlices(STORE_LANE, events, sealEvent),
+    puts: await mapInSlices(STORE_QUEUE, puts, (put) => sealPut(put, keyring)),
+    events: await mapInSlices(STORE_QUEUE, events, sealEvent),
   };
 }
 
@@ -160,7 +160,7 @@ export class RecentSeals implements Sealing {
 }
 
 /** Large write sets and changes: long answers of the API do not hold them up. */
-export const STORE_LANE = new SliceLane();
+export const STORE_QUEUE = new SliceQueue();
 
 /** A write set as passed to an engine: documents as text, secrets sealed, so that no plain secret leaves the caller. */
 export interface SealedWriteSet {

@@ -10,7 +10,7 @@ import {
   LISTS,
   type ListsOfWriteSet,
   type SealedWriteSet,
-  STORE_LANE,
+  STORE_QUEUE,
 } from '../sql/seal.ts';
 
 export interface WorkerOptions {
@@ -92,7 +92,7 @@ export function bytesIn(jobs: readonly Job[]): ArrayBuffer[] {
 }
 
 async function packWriteSet(writeSet: SealedWriteSet): Promise<Packed<SealedWriteSet>> {
-  const slice = new TimeSlice(STORE_LANE);
+  const slice = new TimeSlice(STORE_QUEUE);
   const packed: Bytes[] = [];
   for (const name of LISTS) {
     for (const part of partsOf<unknown>(writeSet[name])) {
@@ -131,7 +131,7 @@ function packOutcome(outcome: WireOutcome): WireOutcome {
 
 /** In slices. */
 export async function unpackResult({ head, packed }: Packed<ApplyResult>): Promise<ApplyResult> {
-  const slice = new TimeSlice(STORE_LANE);
+  const slice = new TimeSlice(STORE_QUEUE);
   const changes: AppliedChange[] = [];
   for (const part of packed) {
     changes.push(...(deserialize(part) as AppliedChange[]));

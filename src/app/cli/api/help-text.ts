@@ -113,22 +113,22 @@ function withoutRepetition(parent: ApiFlag, fields: readonly ApiFlag[]): readonl
   const path = pathOf(parent);
   const names = siblingsIn(parent, fields);
   const word = kebab(path.at(-1) ?? '').toUpperCase();
-  const leaf = (field: ApiFlag): string =>
+  const nameInside = (field: ApiFlag): string =>
     pathOf(field)
       .slice(path.length + 1)
       .join('.');
   const owners = Map.groupBy(
-    fields.filter((field) => isBelow(field, path) && leaf(field) !== ''),
-    leaf,
+    fields.filter((field) => isBelow(field, path) && nameInside(field) !== ''),
+    nameInside,
   );
   return fields.flatMap((field) => {
     if (field === parent)
       return [{ ...field, description: `${field.description} ${word} below is one of ${names.join(', ')}.` }];
     if (!isBelow(field, path) || !names.includes(pathOf(field)[path.length] ?? '')) return [field];
-    if (leaf(field) === '') return [];
-    const same = owners.get(leaf(field)) ?? [];
+    if (nameInside(field) === '') return [];
+    const same = owners.get(nameInside(field)) ?? [];
     if (same.length < names.length) return [field];
-    const name = [...path.map(kebab), word, kebab(leaf(field))].join('.');
+    const name = [...path.map(kebab), word, kebab(nameInside(field))].join('.');
     return field === same[0] ? [{ ...field, name }] : [];
   });
 }

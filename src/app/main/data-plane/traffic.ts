@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { Logger } from 'pino';
-import { API_LANE } from '../../../control/documents/long-answer.ts';
+import { API_QUEUE } from '../../../control/documents/long-answer.ts';
 import { edgeRecordKinds } from '../../../edges/record-kinds.ts';
 import type { Clock } from '../../../kit/clock.ts';
 import { isJsonObject, type JsonObject } from '../../../kit/json.ts';
@@ -53,7 +53,7 @@ export function openTraffic(deps: TrafficDependencies): OpenedTraffic {
   const own = new TrafficSeries(clock);
   tallyIn(own, history);
   const series = new InstallationSeries(own, questions, clock, deps.threads);
-  const tunnels = new InstallationTunnels(deps.ownTunnels, questions, API_LANE, deps.threads);
+  const tunnels = new InstallationTunnels(deps.ownTunnels, questions, API_QUEUE, deps.threads);
   const others = new OthersRequests((sinceMs) => requests.ofOthers({ sinceMs }, OTHERS_AT_ONCE), clock);
   const kept = keptTraffic(series, deps);
   return {
@@ -89,7 +89,7 @@ function keptTraffic(series: InstallationSeries, deps: TrafficDependencies): Kep
   if (!config.request_history_file) return null;
   const headers = new Set(config.request_history_headers);
   return new KeptTraffic({
-    ...{ requests, series, clock, lane: API_LANE },
+    ...{ requests, series, clock, queue: API_QUEUE },
     path: join(config.data_dir, 'recent-traffic.ndjson'),
     shown: ({ query, user_agent: userAgent, headers: others, ...request }) => ({
       ...request,

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { availableParallelism } from 'node:os';
 import type { Registry } from 'prom-client';
-import { SliceLane, TimeSlice } from '../../../kit/async/slices.ts';
+import { SliceQueue, TimeSlice } from '../../../kit/async/slices.ts';
 import type { JsonObject } from '../../../kit/json.ts';
 import type { LoginRecord, SeenQuestion } from '../../../modules/contract/login-store.ts';
 import type { EdgeDrainOptions } from '../../../proxy/edge/drain-edge.ts';
@@ -110,7 +110,7 @@ export class EdgeWorkers {
   readonly #options: EdgeWorkersOptions;
   readonly #workers: (WorkerThread | null)[];
   readonly #connections: Int32Array;
-  readonly #lane = new SliceLane();
+  readonly #queue = new SliceQueue();
   readonly #waiting: WaitingSocket[] = [];
   readonly #watchdog = new Watchdog<WorkerThread>();
   readonly #metrics = new WorkerMetrics();
@@ -174,7 +174,7 @@ export class EdgeWorkers {
     for (let at = 0; at < changes.length; at += MAX_SHOWN_AT_ONCE)
       parts.push([changes.slice(at, at + MAX_SHOWN_AT_ONCE)]);
     for (const { calls } of this.#living()) {
-      calls.tellInSlices('gather', parts, this.#lane);
+      calls.tellInSlices('gather', parts, this.#queue);
       calls.tell('show', [number, []]);
     }
   }
@@ -326,7 +326,7 @@ export class EdgeWorkers {
 
   /** In slices: there may be 100,000 records. What changes meanwhile is shown as to all others. */
   async #fill(worker: WorkerThread): Promise<void> {
-    const slice = new TimeSlice(this.#lane);
+    const slice = new TimeSlice(this.#queue);
     let batch: StoredRecord[] = [];
     for (const record of this.#options.records()) {
       batch.push(record);

@@ -13,7 +13,7 @@ import {
   keptIssuers,
 } from '../../../modules/login/provider/providers.ts';
 import { settingsOf } from '../../../modules/module-settings.ts';
-import type { InternalCa, Leaf, LeafRequest } from '../../../proxy/pki/internal-ca.ts';
+import type { InternalCa, LeafCertificate, LeafCertificateRequest } from '../../../proxy/pki/internal-ca.ts';
 import type { OwnHost } from '../../../proxy/snapshot/edge-snapshot.ts';
 import { upstreamGuard } from '../../../proxy/upstream/upstream-guard.ts';
 import type { Config } from '../../settings/schema.ts';
@@ -92,14 +92,14 @@ const RENEW_BEFORE_MS = 31 * 24 * 60 * 60 * 1000;
 class LeafCertificates {
   readonly #ca: Pick<InternalCa, 'mintLeaf'>;
   readonly #clock: Clock;
-  readonly #minted = new LruMap<string, Promise<Leaf>>(MAX_CERTIFICATES);
+  readonly #minted = new LruMap<string, Promise<LeafCertificate>>(MAX_CERTIFICATES);
 
   constructor(ca: Pick<InternalCa, 'mintLeaf'>, clock: Clock) {
     this.#ca = ca;
     this.#clock = clock;
   }
 
-  async get(request: LeafRequest): Promise<Leaf> {
+  async get(request: LeafCertificateRequest): Promise<LeafCertificate> {
     const key = JSON.stringify(request);
     const known = this.#minted.get(key);
     const leaf = await known?.catch(() => undefined);

@@ -17,7 +17,7 @@ import type { EdgeTallies } from '../../../proxy/edge/admission.ts';
 import type { EdgeDrainOptions } from '../../../proxy/edge/drain-edge.ts';
 import type { NewEndpoint, Publication } from '../../../proxy/edge/tunnels/endpoints.ts';
 import type { ListNews } from '../../../proxy/lists/known-lists.ts';
-import type { Leaf, LeafRequest } from '../../../proxy/pki/internal-ca.ts';
+import type { LeafCertificate, LeafCertificateRequest } from '../../../proxy/pki/internal-ca.ts';
 import type { BackendCounts } from '../../../proxy/telemetry/metrics/backend-traffic.ts';
 import type { RecordedRequest } from '../../../proxy/telemetry/requests/recorded-request.ts';
 import type { RawConnectionFacts, RequestFacts } from '../../../proxy/telemetry/traffic-facts.ts';
@@ -146,7 +146,7 @@ export interface MainMethods extends AttemptMethods, AgentReports {
   seenLogins(question: SeenQuestion): Promise<readonly LoginRecord[]>;
   /** About what an issuer publishes. */
   askIssuer(question: IssuerQuestion): Promise<IssuerAnswer>;
-  mintLeaf(request: LeafRequest): Promise<Leaf>;
+  mintLeaf(request: LeafCertificateRequest): Promise<LeafCertificate>;
   finished(requests: readonly RequestFacts[]): void;
   connectionClosed(id: string, facts: RawConnectionFacts): void;
   backends(counts: readonly BackendCounts[]): void;

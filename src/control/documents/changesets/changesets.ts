@@ -18,7 +18,7 @@ import { checkIds, withoutAddedFields } from '../decode-write.ts';
 import { Documents } from '../documents.ts';
 import type { DocumentsContext } from '../documents-context.ts';
 import { documentErrors, invalidBody } from '../errors.ts';
-import { API_LANE, longAnswer } from '../long-answer.ts';
+import { API_QUEUE, longAnswer } from '../long-answer.ts';
 import type { WriteOperations } from '../operations.ts';
 import { refusalError } from '../refusal-error.ts';
 import { secretRouteKinds } from '../upstream-secrets.ts';
@@ -87,7 +87,7 @@ async function inSteps<Item>(
   decodeItems: (items: List, at: number) => readonly Item[],
 ): Promise<readonly Item[]> {
   const all: Item[] = [];
-  const slice = new TimeSlice(API_LANE);
+  const slice = new TimeSlice(API_QUEUE);
   for (let at = 0; at < list.length; at += ITEMS_PER_STEP) {
     all.push(...decodeItems(list.slice(at, at + ITEMS_PER_STEP), at));
     if (slice.isOver) await slice.next();
@@ -252,7 +252,7 @@ export class Changesets implements ChangesetsPort {
     const results: OperationOutcome[] = [];
     const showsChanged = isDryRun && canReadSecrets(request.principal);
     const bodies: (JsonObject | null)[] = [];
-    const slice = new TimeSlice(API_LANE);
+    const slice = new TimeSlice(API_QUEUE);
     for (const [index, operation] of operations.entries()) {
       commits.begin(index);
       try {

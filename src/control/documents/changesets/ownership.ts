@@ -11,7 +11,7 @@ import { hasScope, scopeOf } from '../../resources/scopes.ts';
 import { authorize } from '../authorize.ts';
 import type { Catalog, CompiledResource } from '../catalog.ts';
 import { documentErrors, invalidBody } from '../errors.ts';
-import { API_LANE } from '../long-answer.ts';
+import { API_QUEUE } from '../long-answer.ts';
 import { configOf, type PlacedPut } from '../record-puts.ts';
 
 /** The objects that the files of an owner have, as a changeset states them. */
@@ -47,7 +47,7 @@ export async function ownershipPuts(
   { results, ...about }: Claiming & { readonly results: EarlierResults },
 ): Promise<readonly PlacedPut[]> {
   const { reader, catalog } = about;
-  const slice = new TimeSlice(API_LANE);
+  const slice = new TimeSlice(API_QUEUE);
   const puts: PlacedPut[] = [];
   const others: string[] = [];
   for (const [index, { id: given, name }] of claims.entries()) {

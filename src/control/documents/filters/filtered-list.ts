@@ -7,7 +7,7 @@ import type { Operation, OperationRequest, OperationResult } from '../../resourc
 import type { SharedPorts } from '../../resources/ports.ts';
 import type { ResourcePorts } from '../../resources/registry.ts';
 import { requireScopes } from '../../resources/scopes.ts';
-import { API_LANE, longAnswer } from '../long-answer.ts';
+import { API_QUEUE, longAnswer } from '../long-answer.ts';
 import { FirstInOrder } from './first-in-order.ts';
 import { compileFilter, type ItemFilter, type TextsOfId, textFilter } from './item-filter.ts';
 
@@ -133,7 +133,7 @@ interface Source<Ports> {
 async function scan<Ports>(source: Source<Ports>): Promise<OperationResult> {
   const { listKey, cursor, request, matches, parameters } = source;
   const limit = Number(request.query['limit'] ?? PAGE_SIZE);
-  const slice = new TimeSlice(API_LANE);
+  const slice = new TimeSlice(API_QUEUE);
   const found: JsonObject[] = [];
   let from = cursor === undefined ? undefined : request.query[cursor];
   // The later pages of a list belong to the count of the first.
@@ -179,7 +179,7 @@ async function inOrder<Ports>(
   const { listKey, cursor, request, matches, parameters } = source;
   const limit = Number(request.query['limit'] ?? PAGE_SIZE);
   const end = cursor === undefined ? Number.POSITIVE_INFINITY : skip + limit;
-  const slice = new TimeSlice(API_LANE);
+  const slice = new TimeSlice(API_QUEUE);
   const first = new FirstInOrder(orderBy, end, figures);
   let from: string | undefined;
   for (let scanned = PAGE_SIZE; ; scanned += PAGE_SIZE) {

@@ -24,7 +24,7 @@ import { noteOf } from '../commits.ts';
 import { confirmChange, withdrawChange } from '../confirmation/confirm.ts';
 import { pendingForm, pendingNow } from '../confirmation/pending-change.ts';
 import type { DocumentsContext } from '../documents-context.ts';
-import { API_LANE, longAnswer } from '../long-answer.ts';
+import { API_QUEUE, longAnswer } from '../long-answer.ts';
 import { refusalError } from '../refusal-error.ts';
 import { titleOf } from '../search.ts';
 import type { HistoryChain } from './history-chain.ts';
@@ -107,7 +107,7 @@ export class Changes implements ChangesPort {
     const entry = await this.#require(revision);
     this.#requireScopes(entry, 'GET', principal);
     const deleted = namesIn(entry, this.#context.replica);
-    const objects = await mapInSlices(API_LANE, entry.items, (item) => ({
+    const objects = await mapInSlices(API_QUEUE, entry.items, (item) => ({
       ...this.#named(item),
       name: this.#nameOf(this.#named(item)) ?? deleted.get(ownerIdOf(item.id)) ?? '',
       change: item.before === null ? 'created' : item.after === null ? 'deleted' : 'updated',

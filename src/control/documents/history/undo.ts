@@ -17,7 +17,7 @@ import { type CompiledResource, type DocumentForm, documentForm, ownerIdOf } fro
 import { changeEvent } from '../change-events.ts';
 import type { DocumentsContext } from '../documents-context.ts';
 import { documentErrors } from '../errors.ts';
-import { API_LANE } from '../long-answer.ts';
+import { API_QUEUE } from '../long-answer.ts';
 import {
   configOf,
   deletionOf,
@@ -75,7 +75,7 @@ export async function planUndo(entry: HistoryEntry, options: UndoOptions): Promi
 /** Before anybody agrees to it: why an undo of the change would restore nothing now; null: it would. */
 export async function whyNotUndo(entry: HistoryEntry, context: DocumentsContext): Promise<string | null> {
   const items = entry.items.filter(({ kind }) => !context.catalog.derivedKinds.has(kind));
-  const slice = new TimeSlice(API_LANE);
+  const slice = new TimeSlice(API_QUEUE);
   const revoked: RecordKey[] = [];
   for (const item of items) {
     const form = documentForm(context.catalog, item.kind);
@@ -104,14 +104,14 @@ export async function planRestore(entry: HistoryEntry, options: UndoOptions): Pr
   const asOf = context.replica.revision;
   const items = entry.items.filter(({ kind }) => !context.catalog.derivedKinds.has(kind));
   // In slices: an entry may have 100,000 documents. The store refuses the plan if somebody changed one meanwhile.
-  const steps = await mapInSlices(API_LANE, items, (item) => stepOf(item, entry.revision, context));
+  const steps = await mapInSlices(API_QUEUE, items, (item) => stepOf(item, entry.revision, context));
   const released = new Set(options.released?.map(({ kind, id }) => `${kind} ${id}`));
   const isLost = (step: Step): boolean => isRevoked(step) || released.has(`${step.item.kind} ${step.item.id}`);
   const lost = steps.filter(isLost);
   const undone = steps.filter((step) => !isLost(step));
-  if (!isForced) await mapInSlices(API_LANE, undone, (step) => refuseLaterChange(step, entry.revision));
+  if (!isForced) await mapInSlices(API_QUEUE, undone, (step) => refuseLaterChange(step, entry.revision));
   const isBack = await mapInSlices(
-    API_LANE,
+    API_QUEUE,
     undone,
     ({ item, current }) => item.before !== null && !isSame(item.before, current),
   );
@@ -119,13 +119,13 @@ export async function planRestore(entry: HistoryEntry, options: UndoOptions): Pr
   const away = undone.filter(({ item, current }) => item.before === null && current !== undefined);
   await authorizeSteps([...back, ...away], options);
   if (options.isRevert !== true)
-    await mapInSlices(API_LANE, back, (step) => refuseConflict(step, entry.revision, context));
-  const puts = await mapInSlices(API_LANE, back, (step) => putOf(step, asOf, context));
+    await mapInSlices(API_QUEUE, back, (step) => refuseConflict(step, entry.revision, context));
+  const puts = await mapInSlices(API_QUEUE, back, (step) => putOf(step, asOf, context));
   const goneIds = new Set(away.map(({ item }) => item.id));
   // The store deletes what is below a deleted record.
   const logins = otherLogins(back, new Set([...back, ...away].map(({ item }) => item.id)), context.replica);
   if (logins.enabled.length > 0 && options.isRevert !== true) throw secondLogin(entry.revision, logins.enabled);
-  const ended = await mapInSlices(API_LANE, [...back, ...away], (step) => endedByStep(step, context));
+  const ended = await mapInSlices(API_QUEUE, [...back, ...away], (step) => endedByStep(step, context));
   const deletes = away
     .filter(({ current }) => !goneIds.has(current?.parent ?? ''))
     .map(deletionOfStep)
@@ -182,7 +182,7 @@ export async function authorizeKept(
     if (change?.owner.resource.authorizeChange === undefined || item.before === null || item.after === null) continue;
     await authorizeChange(change.owner, { ...change, id: item.id }, context);
   }
-  await mapInSlices(API_LANE, own, (item) => {
+  await mapInSlices(API_QUEUE, own, (item) => {
     const change = changeOf(item);
     if (change !== null) authorize(change.owner, change, context);
   });
@@ -301,7 +301,7 @@ async function authorizeSteps(steps: readonly Step[], { principal, context }: Un
     if (config === null || previous === null) continue;
     await authorizeChange(step.owner, { principal, id: step.item.id, config, previous }, context);
   }
-  await mapInSlices(API_LANE, steps, (step) => {
+  await mapInSlices(API_QUEUE, steps, (step) => {
     const { item, module, owner, current } = step;
     if (module !== null) return;
     authorize(owner, { principal, id: current === undefined ? null : item.id, ...configsOf(step) }, context);
@@ -337,7 +337,7 @@ async function eventsOf(
 ): Promise<readonly OutboxEvent[]> {
   const own = new Set(steps.filter(({ module }) => module === null).map(({ item }) => item.id));
   const { replica: reader, events } = context;
-  const ofSteps = await mapInSlices(API_LANE, steps, ({ item, module, owner, current }) => {
+  const ofSteps = await mapInSlices(API_QUEUE, steps, ({ item, module, owner, current }) => {
     if (module !== null) {
       const record = own.has(ownerIdOf(item.id)) ? undefined : reader.get(owner.kind, ownerIdOf(item.id));
       return record === undefined ? [] : changeEvent(owner, 'updated', { record, reader, writeSet, principal }, events);

@@ -13,7 +13,7 @@ import {
   type SharedPorts,
 } from '../../resources/ports.ts';
 import { hasScope } from '../../resources/scopes.ts';
-import { API_LANE } from '../long-answer.ts';
+import { API_QUEUE } from '../long-answer.ts';
 import { type KnownHere, readFacts } from './read-facts.ts';
 
 type Severity = FoundProblem['severity'];
@@ -141,7 +141,7 @@ export class Problems implements ProblemsPort {
   async #check(): Promise<ProblemReport> {
     const { replica, clock, ref } = this.#known;
     const report = new ProblemReport({ revision: replica.revision, nowMs: clock.nowMs() }, PROBLEMS_MAX_LIMIT, ref);
-    const slice = new TimeSlice(API_LANE);
+    const slice = new TimeSlice(API_QUEUE);
     const facts = await readFacts(this.#known, slice);
     this.#storeCode = facts.storeProblem?.code;
     for (const check of checks) {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { SliceLane } from '../../../kit/async/slices.ts';
+import { SliceQueue } from '../../../kit/async/slices.ts';
 import type { JsonObject } from '../../../kit/json.ts';
 import { InstallationTunnels, type NodeTunnels } from './installation-tunnels.ts';
 
@@ -18,7 +18,7 @@ function documentWith(own: NodeTunnels, answers: Readonly<Record<string, JsonObj
       askOthers: async () =>
         Object.entries(answers).map(([name, answer]) => ({ name, answer, problem: answer === null ? 'lost' : '' })),
     },
-    new SliceLane(),
+    new SliceQueue(),
   );
   return tunnels.document();
 }
@@ -104,7 +104,7 @@ suite('latency and traffic of tunnels', () => {
           return [];
         },
       },
-      new SliceLane(),
+      new SliceQueue(),
     );
     assert.deepEqual([searches, asked], [0, 0]);
     const [document, other, packed] = await Promise.all([tunnels.document(), tunnels.document(), answer({})]);

@@ -1,4 +1,4 @@
-import { greatestInSlices, type SliceLane, TimeSlice } from '../../../kit/async/slices.ts';
+import { greatestInSlices, type SliceQueue, TimeSlice } from '../../../kit/async/slices.ts';
 import { SharedResult } from '../../../kit/async/turns.ts';
 import type { JsonObject, JsonValue } from '../../../kit/json.ts';
 import { askedNodes, NO_THREADS, type OtherNodes, type OwnThreads } from '../other-nodes.ts';
@@ -58,14 +58,14 @@ export class InstallationTunnels {
   readonly #own: SharedResult<NodeTunnels>;
   readonly #document = new SharedResult(() => this.#gather(), KEPT_MS);
   readonly #questions: OtherNodes;
-  readonly #lane: SliceLane;
+  readonly #queue: SliceQueue;
 
-  /** `lane`: shared with other long answers. */
-  constructor(own: () => AllFigures, questions: OtherNodes, lane: SliceLane, threads: OwnThreads = NO_THREADS) {
-    this.#lane = lane;
+  /** `queue`: shared with other long answers. */
+  constructor(own: () => AllFigures, questions: OtherNodes, queue: SliceQueue, threads: OwnThreads = NO_THREADS) {
+    this.#queue = queue;
     this.#own = new SharedResult(async () => {
       const answers = await threads.ask({ kind: KIND });
-      return withThreads(await busiest(own(), lane), answers.map(unpackedTunnels));
+      return withThreads(await busiest(own(), queue), answers.map(unpackedTunnels));
     }, KEPT_MS);
     this.#questions = questions;
     questions.answer(KIND, async () => packedTunnels(await this.#own.get()));
@@ -85,26 +85,26 @@ export class InstallationTunnels {
       for (const each of figures.agents) agents.set(each.id, withConnections(agents.get(each.id), each, node));
     };
     add(ownName, own);
-    const slice = new TimeSlice(this.#lane);
+    const slice = new TimeSlice(this.#queue);
     for (const { name, answer } of answers) {
       if (answer !== null) add(name, unpackedTunnels(answer));
       if (slice.isOver) await slice.next();
     }
-    const listed = await greatestInSlices(this.#lane, tunnels.values(), MAX_LISTED, ({ requests }) => requests);
+    const listed = await greatestInSlices(this.#queue, tunnels.values(), MAX_LISTED, ({ requests }) => requests);
     return {
       tunnels: listed.map(({ id, requests, inProgress, bytesIn, bytesOut }) => ({
         ...{ id, requests, in_progress: inProgress, bytes_in: bytesIn, bytes_out: bytesOut },
       })),
-      agents: await greatestInSlices(this.#lane, agents.values(), MAX_LISTED, ({ bytes_received: bytes }) => bytes),
+      agents: await greatestInSlices(this.#queue, agents.values(), MAX_LISTED, ({ bytes_received: bytes }) => bytes),
       asked_nodes: askedNodes(this.#questions, answers).map((node) => ({ ...node })),
     };
   }
 }
 
-async function busiest({ tunnels, agents }: AllFigures, lane: SliceLane): Promise<NodeTunnels> {
+async function busiest({ tunnels, agents }: AllFigures, queue: SliceQueue): Promise<NodeTunnels> {
   return {
-    tunnels: once(await greatestInSlices(lane, tunnels, MAX_LISTED, ({ requests }) => requests)),
-    agents: once(await greatestInSlices(lane, agents, MAX_LISTED, ({ bytesReceived }) => bytesReceived)),
+    tunnels: once(await greatestInSlices(queue, tunnels, MAX_LISTED, ({ requests }) => requests)),
+    agents: once(await greatestInSlices(queue, agents, MAX_LISTED, ({ bytesReceived }) => bytesReceived)),
   };
 }
 

@@ -1,4 +1,4 @@
-import { SliceLane, TimeSlice } from '../../../kit/async/slices.ts';
+import { SliceQueue, TimeSlice } from '../../../kit/async/slices.ts';
 import { reportBug } from '../../../kit/guarded-listeners.ts';
 import type { FeedFollower, PeerLinks } from '../links/peer-links.ts';
 import {
@@ -14,7 +14,7 @@ import {
 import type { TunnelDirectory } from './tunnel-directory.ts';
 
 /** Many nodes may start to follow this node at the same moment. */
-const LANE = new SliceLane();
+const QUEUE = new SliceQueue();
 
 /**
  * The feed to one node that follows this node: *snapshot* (in slices, as fast as the other node reads), then *changes*.
@@ -54,7 +54,7 @@ class FollowerFeed {
 
   async #continue(): Promise<void> {
     if (!this.#isSnapshot || this.#isPausing) return;
-    const slice = new TimeSlice(LANE);
+    const slice = new TimeSlice(QUEUE);
     while (!this.#isStopped && this.#follower.hasRoom) {
       const next = this.#items.next();
       if (next.done === true) {

@@ -1,4 +1,4 @@
-import { SliceLane, TimeSlice } from '../../../kit/async/slices.ts';
+import { SliceQueue, TimeSlice } from '../../../kit/async/slices.ts';
 import { reportBug } from '../../../kit/guarded-listeners.ts';
 import type { OnlineTunnel, OnlineTunnels } from '../../../proxy/edge/tunnels/online-tunnels.ts';
 import {
@@ -15,7 +15,7 @@ import { TunnelIndex, type TunnelListener } from './tunnel-index.ts';
 
 /** Long tasks in slices, one after the other. */
 export class SlicedTasks {
-  readonly #lane = new SliceLane();
+  readonly #queue = new SliceQueue();
   readonly #tasks: Iterator<unknown>[] = [];
   #isRunning = false;
 
@@ -35,7 +35,7 @@ export class SlicedTasks {
 
   async #run(): Promise<void> {
     this.#isRunning = true;
-    const slice = new TimeSlice(this.#lane);
+    const slice = new TimeSlice(this.#queue);
     for (let task = this.#tasks[0]; task !== undefined; task = this.#tasks[0]) {
       // A task may call `close`.
       if (isOver(task) && this.#tasks[0] === task) this.#tasks.shift();

@@ -4,7 +4,7 @@ import {
   type TrafficReporter,
   WantedTypes,
 } from '../../../../control/events/event-recorder.ts';
-import { SliceLane } from '../../../../kit/async/slices.ts';
+import { SliceQueue } from '../../../../kit/async/slices.ts';
 import type { JsonObject } from '../../../../kit/json.ts';
 import { tunnelFigures } from '../../../../proxy/edge/tunnels/online-tunnels.ts';
 import { InstallationTunnels } from '../../../../proxy/telemetry/live/installation-tunnels.ts';
@@ -53,7 +53,7 @@ export function reportTraffic({ start, main, replica, clock, tunnels, agents }: 
   tallyIn(series, history);
   new InstallationSeries(series, questions, clock);
   const used = () => ({ tunnels: tunnelFigures(tunnels, NO_TUNNELS), agents: agents.ifOpen?.figures() ?? [] });
-  new InstallationTunnels(used, questions, new SliceLane());
+  new InstallationTunnels(used, questions, new SliceQueue());
   const watched = new SentInBatches<RecordedRequest>((requests) => main.tell('watched', [requests]));
   let unwatch: (() => void) | null = null;
   return {
