@@ -3,6 +3,7 @@ import { routedEdgeKinds, routeRecordKinds } from '../edges/record-kinds.ts';
 import type { JsonObject } from '../kit/json.ts';
 import { MissingPart } from '../kit/load-part.ts';
 import type { FieldProblem } from '../kit/schema/field-problem.ts';
+import { withDefaults } from '../kit/schema/with-defaults.ts';
 import type { CheckContext, Module, SealContext, Sealed } from './contract/module.ts';
 
 /** The rules of a module that its schema cannot express. Throws MissingPart. */
@@ -53,8 +54,9 @@ export function storedPathReader(
       const { kind, id } = isOfEdge
         ? moduleRecordKey(edgeRecordKindOf(edges), edgeId, module.name)
         : moduleRecordKey(routeRecordKindOf(edges), routeId, module.name);
-      const config = get(kind, id);
-      const reader = config === undefined || config['enabled'] === false ? null : pathReaderOf(module, config);
+      const stored = get(kind, id);
+      if (stored === undefined || stored['enabled'] === false) continue;
+      const reader = pathReaderOf(module, withDefaults(module.config, stored));
       if (reader !== null) return reader;
     }
   }

@@ -10,7 +10,7 @@ import { AddressLists, addListMetrics } from '../../proxy/lists/address-lists.ts
 import type { ListOrigin, ListState } from '../../proxy/lists/followed-list.ts';
 import { COUNTRIES, KnownLists, listSource } from '../../proxy/lists/known-lists.ts';
 import { countriesOrigin, FETCH_TIMEOUT_MS, listOrigin, MAX_LIST_BYTES } from '../../proxy/lists/list-origins.ts';
-import { configOf } from '../../proxy/snapshot/module-tables.ts';
+import { withSecrets } from '../../proxy/snapshot/module-tables.ts';
 import type { OwnAddresses } from '../../proxy/upstream/upstream-guard.ts';
 import type { Replica } from '../../store/replica/replica.ts';
 import { type Change, revisionOf, type StoredRecord } from '../../store/store.ts';
@@ -60,7 +60,7 @@ export async function openAddressLists(deps: ListDependencies): Promise<OpenedLi
     }),
   };
   const originOf = (record: StoredRecord): ListOrigin =>
-    listOrigin(record.id, configOf(record), origins) ?? countriesOrigin(origins);
+    listOrigin(record.id, withSecrets(record), origins) ?? countriesOrigin(origins);
   const needsCountries = (): boolean => [...replica.all(LIST_KIND)].some(({ doc }) => listSource(doc) === COUNTRIES);
   const sourceOf = (id: string): string => {
     const record = replica.get(LIST_KIND, id);

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import type { Catalog, CompiledResource } from '../../control/documents/catalog.ts';
-import { configOf } from '../../control/documents/record-puts.ts';
+import { storedFields } from '../../control/documents/record-puts.ts';
 import { Deliverer, startDeliveryUpkeep } from '../../control/events/delivery/deliverer.ts';
 import { DeliveryMetrics } from '../../control/events/delivery/delivery-metrics.ts';
 import { createDestinationTester, DestinationDirectory } from '../../control/events/delivery/destination-directory.ts';
@@ -99,7 +99,7 @@ async function openEventDelivery(deps: EventDeliveryDependencies): Promise<Event
     ]),
   );
   const compiled = catalog.compiled.get('event_destination') as CompiledResource;
-  const directory = new DestinationDirectory(replica, (record) => configOf(compiled, record));
+  const directory = new DestinationDirectory(replica, (record) => storedFields(compiled, record));
   const metrics = new DeliveryMetrics({ registry, store: store.deliveries });
   const deliverer = await Deliverer.start({
     store: store.deliveries,

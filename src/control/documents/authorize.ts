@@ -8,7 +8,7 @@ import type { OperationRequest, Principal } from '../resources/operation.ts';
 import { hasAllScopes } from '../resources/scopes.ts';
 import type { Catalog, CompiledResource } from './catalog.ts';
 import type { DocumentsContext } from './documents-context.ts';
-import { configOf } from './record-puts.ts';
+import { storedFields } from './record-puts.ts';
 
 export interface Change {
   readonly principal: Principal;
@@ -49,7 +49,7 @@ export function authorize(
   if (id === null || resource.authorize === undefined) return;
   const { kind } = resource;
   const doc = earlierDocument(reader, { kind, id });
-  if (doc !== null) refuse(configOf(compiled, { kind, id, parent: null, revision: 0, doc, secrets: null }));
+  if (doc !== null) refuse(storedFields(compiled, { kind, id, parent: null, revision: 0, doc, secrets: null }));
 }
 
 /** A record that cannot be read may give anything: who has all scopes may delete it, which is the way out. */

@@ -27,7 +27,6 @@ import type { DocumentsContext } from './documents-context.ts';
 import { documentErrors, invalidBody } from './errors.ts';
 import { ModuleDocuments } from './module-documents.ts';
 import {
-  configOf,
   deletionOf,
   endedBy,
   extraOf,
@@ -39,6 +38,7 @@ import {
   parentFromField,
   placed,
   resourcePut,
+  storedFields,
   touchedParent,
 } from './record-puts.ts';
 import { referencesIn, unknownReference } from './reference-fields.ts';
@@ -243,7 +243,7 @@ export class Documents implements DocumentsPort {
       clearedSecrets,
     });
     const { compiled, id, parentId } = address;
-    const previous = configOf(compiled, requireUnder(this.#context, compiled, id, parentId));
+    const previous = storedFields(compiled, requireUnder(this.#context, compiled, id, parentId));
     const config = { ...previous, ...decoded.config };
     // Before it reads from the store: what it finds must still hold.
     const asOf = this.#context.replica.revision;
@@ -277,7 +277,7 @@ export class Documents implements DocumentsPort {
       const record = requireUnder(this.#context, compiled, id, parentId);
       unchanged = record;
       const matched = expectMatch(request, compiled, record, this.reader);
-      const previous = configOf(compiled, record);
+      const previous = storedFields(compiled, record);
       const change = changeOf(previous);
       const { principal } = request;
       const checked = changedConfig(compiled, change, previous, { principal, settings });
@@ -346,7 +346,7 @@ export class Documents implements DocumentsPort {
       const record = requireUnder(this.#context, compiled, id, parentId);
       deleted = record;
       const { principal } = request;
-      const previous = configOf(compiled, record);
+      const previous = storedFields(compiled, record);
       authorize(compiled, { principal, id, config: null, previous }, this.#context);
       // Authorization used the replica's version of the record: it must still be current, unless all are allowed. A
       // stolen key that changes itself all the time must not win against its deletion.

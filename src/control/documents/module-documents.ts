@@ -4,6 +4,7 @@ import type { JsonObject } from '../../kit/json.ts';
 import { createDecoder } from '../../kit/schema/decode-body.ts';
 import type { FieldProblem } from '../../kit/schema/field-problem.ts';
 import { createForm } from '../../kit/schema/wire-forms.ts';
+import { withDefaults } from '../../kit/schema/with-defaults.ts';
 import { parseRfc3339 } from '../../kit/text/time.ts';
 import type { Asked, Module, ModuleQuestion, QuestionPorts } from '../../modules/contract/module.ts';
 import type { PreparePorts } from '../../modules/contract/prepare.ts';
@@ -21,11 +22,18 @@ import { commitWithRetries, writtenRecord } from './commits.ts';
 import { decodeInlineModule, decodeModule, expectModuleMatch, sealedConfig, withProblem } from './decode-write.ts';
 import type { DocumentsContext } from './documents-context.ts';
 import { invalidBody } from './errors.ts';
-import { isUnchanged, type ModuleParts, modulePut, type PlacedPut, type PlacedWriteSet } from './record-puts.ts';
+import {
+  isUnchanged,
+  type ModuleParts,
+  modulePut,
+  type PlacedPut,
+  type PlacedWriteSet,
+  storedConfig,
+} from './record-puts.ts';
 import { requireUnder } from './refusal-error.ts';
 import { moduleRecord, RenderedCache } from './renderer.ts';
 import { expectNoOtherLogin, type RouteLogins } from './route-logins.ts';
-import { joinSecrets, keepUnseenSecrets, sentSecretsIn } from './secret-fields.ts';
+import { keepUnseenSecrets, sentSecretsIn } from './secret-fields.ts';
 
 const NO_FIELDS = Type.Object({});
 
@@ -223,7 +231,8 @@ export class ModuleDocuments {
     const { compiled, module, id, parentId } = address;
     requireUnder(this.#context, compiled, id, parentId);
     const { proposed, fields } = decodeQuestion(module, question, request.body, this.#context.settings);
-    const config = proposed ?? moduleRecord(module, id, this.#context.replica)?.doc ?? this.#unset(module, id);
+    const stored = moduleRecord(module, id, this.#context.replica)?.doc;
+    const config = proposed ?? (stored && withDefaults(module.config, stored)) ?? this.#unset(module, id);
     const asked = { config, place: { edgeId: parentId ?? '', routeId: id }, fields, query: request.query };
     return { body: await answerQuestion(question, asked, ports) };
   }
@@ -239,7 +248,7 @@ export class ModuleDocuments {
   /** The writes that set the module; none when it is already set. Lists what must not change in the meantime. */
   change(module: CompiledModule, parts: ModuleParts, principal: Principal): ModuleChange {
     const current = moduleRecord(module, parts.ownerId, this.#context.replica);
-    const previous = current === undefined ? null : joinSecrets(current.doc, current.secrets, module.secretFields);
+    const previous = current === undefined ? null : storedConfig(module, current);
     const isBlind = module.secretFields.length > 0 && !canReadSecrets(principal);
     const kept = keepUnseenSecrets(parts.config, previous, module.secretFields, { canReadSecrets: !isBlind });
     const next = sealedConfig(module, { ...parts, config: kept }, previous);

@@ -1,5 +1,5 @@
 import { canonicalJson, type JsonObject } from '../../kit/json.ts';
-import { valueWhenAbsent } from '../../kit/schema/schema-facts.ts';
+import { withDefaults } from '../../kit/schema/with-defaults.ts';
 import type { RecordDelete, RecordKey, RecordPut, StoredRecord, WriteSet } from '../../store/store.ts';
 import { type ClaimedKey, describedFields } from '../resources/resource.ts';
 import type { Catalog, CompiledModule, CompiledResource } from './catalog.ts';
@@ -87,14 +87,15 @@ export function modulePut(module: CompiledModule, { ownerId, config, at }: Modul
   return { ...module.keyOn(ownerId), parent: ownerId, doc, secrets, uniqueKeys: [], references };
 }
 
-export function configOf(compiled: CompiledResource, record: StoredRecord): JsonObject {
-  const all = joinSecrets(record.doc, record.secrets, compiled.secretFields);
-  return Object.fromEntries(
-    Object.entries(compiled.config.properties).map(([name, field]) => [
-      name,
-      all[name] === undefined ? valueWhenAbsent(field) : all[name],
-    ]),
-  );
+/** Every field of a stored resource, with its secrets, and without what is stored beside the configuration. */
+export function storedFields(compiled: CompiledResource, record: StoredRecord): JsonObject {
+  const all = withDefaults(compiled.config, joinSecrets(record.doc, record.secrets, compiled.secretFields));
+  return Object.fromEntries(Object.keys(compiled.config.properties).map((name) => [name, all[name] ?? null]));
+}
+
+/** Every field of a stored module, with its secrets. */
+export function storedConfig(module: CompiledModule, { doc, secrets }: StoredRecord): JsonObject {
+  return withDefaults(module.config, joinSecrets(doc, secrets, module.secretFields));
 }
 
 export function extraOf(compiled: CompiledResource, doc: JsonObject): JsonObject {

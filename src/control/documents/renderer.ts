@@ -3,14 +3,9 @@ import { PosternError } from '../../kit/errors.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../kit/json.ts';
 import { MissingPart } from '../../kit/load-part.ts';
 import { type Ref, referenceAnnotation } from '../../kit/schema/annotations.ts';
-import {
-  isObjectSchema,
-  itemsWithSecrets,
-  openValues,
-  secretVisibility,
-  valueWhenAbsent,
-} from '../../kit/schema/schema-facts.ts';
+import { isObjectSchema, itemsWithSecrets, openValues, secretVisibility } from '../../kit/schema/schema-facts.ts';
 import { isShownOnlyIfSet } from '../../kit/schema/wire-forms.ts';
+import { withDefaults } from '../../kit/schema/with-defaults.ts';
 import { storeErrors } from '../../store/errors.ts';
 import type { RecordReader } from '../../store/replica/record-table.ts';
 import type { RecordKey, StoredRecord } from '../../store/store.ts';
@@ -135,22 +130,26 @@ export class Renderer {
     return this.#config(config, joinSecrets(record.doc, record.secrets, secretFields), view);
   }
 
-  #config(schema: TObject, config: JsonObject, view: View): JsonObject {
+  #config(schema: TObject, stored: JsonObject, view: View): JsonObject {
+    return this.#fields(schema, withDefaults(schema, stored), view);
+  }
+
+  #fields(schema: TObject, config: JsonObject, view: View): JsonObject {
     const body: Record<string, JsonValue> = { ...openValues(schema, config) };
     for (const name of Object.keys(schema.properties)) {
       const field = schema.properties[name] as TSchema;
       if (config[name] === undefined && isShownOnlyIfSet(field)) continue;
-      const value = config[name] === undefined ? valueWhenAbsent(field) : config[name];
+      const value = config[name] ?? null;
       const visibility = secretVisibility(field);
       const annotation = referenceAnnotation(field);
       const items = itemsWithSecrets(field);
       if (visibility === 'write_only') continue;
       if (visibility === 'hashed') body[name] = '';
       else if (items !== null && Array.isArray(value))
-        body[name] = value.map((item) => this.#config(items, item as JsonObject, view));
+        body[name] = value.map((item) => this.#fields(items, item as JsonObject, view));
       else if (visibility !== undefined) body[name] = shown(value, visibility, view);
       else if (annotation?.readAs !== undefined) body[annotation.readAs] = this.#refs(value);
-      else if (isObjectSchema(field) && isJsonObject(value)) body[name] = this.#config(field, value, view);
+      else if (isObjectSchema(field) && isJsonObject(value)) body[name] = this.#fields(field, value, view);
       else body[name] = value;
     }
     return body;

@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../kit/json.ts';
+import { withDefaults } from '../../kit/schema/with-defaults.ts';
 import { type EarlierDocument, earlierDocuments, PENDING_CHANGE } from '../../store/own-records.ts';
 import type { RecordReader } from '../../store/replica/record-table.ts';
 import type { Expectation, RecordKey, RecordPut, StoredRecord, WriteSet } from '../../store/store.ts';
@@ -254,7 +255,8 @@ class Destinations {
     const kind = this.#catalog.kindOfId(backendId);
     if (kind === null) return NOWHERE;
     const doc = this.#reader.get(kind, backendId)?.doc;
-    const next = doc && this.#catalog.compiled.get(kind)?.resource.sendsTo?.(doc as never);
+    const compiled = this.#catalog.compiled.get(kind);
+    const next = doc && compiled?.resource.sendsTo?.(withDefaults(compiled.config, doc) as never);
     const places = new Set(next && [...next.places, ...next.ids.flatMap((id) => [...this.of(id)])]);
     this.#known.set(backendId, places);
     return places;

@@ -1,6 +1,6 @@
 import Type, { type TObject } from 'typebox';
 import { type Backend, type LivePorts, recordKindOf, waysOf, waysProblem } from '../../backends/backend.ts';
-import { backendOfRecordKind, backendRecordKinds } from '../../backends/record-kinds.ts';
+import { backendConfig, backendOfRecordKind, backendRecordKinds } from '../../backends/record-kinds.ts';
 import { backends } from '../../backends/registry.ts';
 import { canonicalJson, type JsonObject } from '../../kit/json.ts';
 import { bodyProblem } from '../../kit/schema/decode-body.ts';
@@ -57,7 +57,8 @@ function backendResource(backend: Backend): ConfigurationResource<TObject, Backe
 function tooManyWays(id: string, read: ReferredReader): readonly FieldProblem[] {
   const membersOf = (each: string): readonly string[] => {
     const found = read(each);
-    return found === null ? [] : (backendOfRecordKind(found.kind)?.memberIds?.(found.doc as never) ?? []);
+    if (found === null) return [];
+    return backendOfRecordKind(found.kind)?.memberIds?.(backendConfig(found.kind, found.doc) as never) ?? [];
   };
   const below = new Set(membersOf(id));
   for (const each of below) for (const member of membersOf(each)) below.add(member);
@@ -76,7 +77,7 @@ function liveFields(live: NonNullable<Backend['live']>): LiveFields<BackendPorts
   return {
     schema: live.schema,
     read: (records, ports) => {
-      const found = records.map(({ id, doc }: StoredRecord) => ({ id, config: doc }));
+      const found = records.map(({ kind, id, doc }: StoredRecord) => ({ id, config: backendConfig(kind, doc) }));
       return live.read(found, livePorts(ports));
     },
   };

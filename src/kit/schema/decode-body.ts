@@ -4,8 +4,9 @@ import { isJsonObject, type JsonObject, type JsonValue } from '../json.ts';
 import { referenceAnnotation } from './annotations.ts';
 import { clipped, describeProblems, type SchemaError } from './describe-problems.ts';
 import { type FieldProblem, pointerTo } from './field-problem.ts';
-import { isObjectSchema, openValues, SECRET_MASK, secretVisibility } from './schema-facts.ts';
-import { createForm, defaultOf, hasDefault, isShownOnlyIfSet, itemsWithDefaults, patchForm } from './wire-forms.ts';
+import { isObjectSchema, SECRET_MASK, secretVisibility } from './schema-facts.ts';
+import { createForm, defaultOf, hasDefault, patchForm } from './wire-forms.ts';
+import { completed, completedField } from './with-defaults.ts';
 
 /** A body of 1 MB can contain 90,000, and describing each took a second. */
 const MAX_UNKNOWN_FIELDS = 20;
@@ -31,7 +32,7 @@ export function createDecoder(stored: TObject, decodedApart: readonly string[] =
   return decoder(
     form,
     (body) => without(leaveOutUnset(stored, body, 'drop'), isLeftOut),
-    (value) => withDefaults(stored, value),
+    (value) => completed(stored, value),
     decodedApart,
   );
 }
@@ -68,7 +69,7 @@ export function patchDecoder(
       const unset = Object.fromEntries(resets(body).map((name) => [name, '']));
       const named = Object.entries(decoded.value).map(([name, value]) => [
         name,
-        fillNested(fieldOf(stored, name), value),
+        completedField(fieldOf(stored, name), value),
       ]);
       return { ok: true, value: { ...Object.fromEntries(named), ...unset } };
     },
@@ -236,29 +237,6 @@ function without(body: JsonObject, isLeftOut: (name: string, value: JsonValue) =
 
 function isUnsetText(field: TSchema | undefined): boolean {
   return field !== undefined && defaultOf(field) === '';
-}
-
-function withDefaults(stored: TObject, value: JsonObject): JsonObject {
-  const result: Record<string, JsonValue> = { ...openValues(stored, value) };
-  for (const [name, field] of Object.entries(stored.properties)) {
-    const given = value[name];
-    if (given !== undefined) result[name] = fillNested(field, given);
-    else if (hasDefault(field) && !isShownOnlyIfSet(field))
-      result[name] = fillNested(field, copied(defaultOf(field) as JsonValue));
-  }
-  return result;
-}
-
-/** Most defaults are texts and numbers: cloning one takes longer than everything else about its field. */
-function copied(value: JsonValue): JsonValue {
-  return typeof value === 'object' ? structuredClone(value) : value;
-}
-
-function fillNested(field: TSchema | undefined, value: JsonValue): JsonValue {
-  const items = field === undefined || !Array.isArray(value) ? null : itemsWithDefaults(field);
-  if (items !== null) return (value as readonly JsonValue[]).map((item) => fillNested(items, item));
-  if (field === undefined || !isObjectSchema(field) || !isJsonObject(value)) return Object.is(value, -0) ? 0 : value;
-  return withDefaults(field, value);
 }
 
 function omit(body: JsonObject, names: readonly string[]): JsonObject {

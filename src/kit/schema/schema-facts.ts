@@ -1,5 +1,5 @@
 import type { TObject, TSchema } from 'typebox';
-import type { JsonObject, JsonValue } from '../json.ts';
+import type { JsonObject } from '../json.ts';
 
 /**
  * Reads a schema as plain data. This file does not load the schema library, which takes longer than a whole command.
@@ -34,12 +34,6 @@ export function openValues(schema: TObject, value: JsonObject): JsonObject {
 }
 
 const NONE: JsonObject = {};
-
-/** What a field reads as in records written before it existed. */
-export function valueWhenAbsent(schema: TSchema): JsonValue {
-  if (secretVisibility(schema) !== undefined) return null;
-  return (schema as { readonly default?: JsonValue }).default ?? null;
-}
 
 /** The items of a list of objects that have secrets; null for every other field. */
 export function itemsWithSecrets(schema: TSchema): TObject | null {

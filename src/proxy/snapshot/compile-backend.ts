@@ -1,5 +1,5 @@
 import { type BackendSnapshot, TUNNEL_BACKEND_KIND, waysOf, waysProblem } from '../../backends/backend.ts';
-import { backendOfRecordKind } from '../../backends/record-kinds.ts';
+import { backendConfig, backendOfRecordKind } from '../../backends/record-kinds.ts';
 import { readOrNull } from '../../kit/read-or-null.ts';
 import { pathReaderOf } from '../../modules/module-config.ts';
 import type { RecordReader } from '../../store/replica/record-table.ts';
@@ -95,7 +95,8 @@ export class SharedBackends {
       const member = this.#compile(memberId);
       if (member !== null) members.set(memberId, member);
     }
-    return { kind: record.kind, id, revision: record.revision, config: record.doc, members };
+    const config = backendConfig(record.kind, record.doc);
+    return { kind: record.kind, id, revision: record.revision, config, members };
   }
 
   #membersOf(id: string): readonly string[] | null {
@@ -131,7 +132,8 @@ export class SharedBackends {
   #readMembers(id: string): readonly string[] | null {
     const record = this.#recordOf(id);
     if (record === undefined) return [];
-    const members = readOrNull(() => backendOfRecordKind(record.kind)?.memberIds?.(record.doc as never) ?? []);
+    const { kind, doc } = record;
+    const members = readOrNull(() => backendOfRecordKind(kind)?.memberIds?.(backendConfig(kind, doc) as never) ?? []);
     return Array.isArray(members) && members.every((member) => typeof member === 'string') ? members : null;
   }
 

@@ -22,7 +22,7 @@ import {
   type RouteSnapshot,
 } from './edge-snapshot.ts';
 import { type KindsOfEdges, type OwnerKind, ownersOf } from './kinds-of-edges.ts';
-import { configDigest, configOf, type ModuleTables, type UnknownModule } from './module-tables.ts';
+import { configDigest, type ModuleTables, moduleConfig, type UnknownModule, withSecrets } from './module-tables.ts';
 import { type AmbiguousPaths, RouteTable } from './route-table.ts';
 
 const NO_SETTINGS: ModuleSettings = new Map();
@@ -212,13 +212,13 @@ function prepareAll(context: EdgeContext, owner: OwnerKind, place: PreparePorts[
   const askedClaims = (): readonly AskedClaims[] =>
     tables.on(owner.kind).flatMap(({ module, kind }) => {
       const record = module.askedClaims === undefined ? null : enabledRecord(reader, kind, ownerId, module.name);
-      return record === null ? [] : (module.askedClaims?.(configOf(record)) ?? []);
+      return record === null ? [] : (module.askedClaims?.(moduleConfig(module, record)) ?? []);
     });
   for (const { module, kind } of tables.on(owner.kind)) {
     const record = enabledRecord(reader, kind, ownerId, module.name);
     if (record === null) continue;
-    if (module.decidesAccess) access.push(`${module.name}:${configDigest(record)}`);
-    pathReader ??= pathReaderOf(module, configOf(record));
+    if (module.decidesAccess) access.push(`${module.name}:${configDigest(record, module)}`);
+    pathReader ??= pathReaderOf(module, moduleConfig(module, record));
     const settings = settingsOf(moduleSettings, module);
     const runtime = runtimes?.get(module.name) ?? null;
     const preparation = prepareOne(module, record, { ...ports, place, settings, runtime, askedClaims });
@@ -272,7 +272,7 @@ function severalLogins(logins: readonly Module[]): ModuleProblem {
 /** A module that throws is broken, and a broken module rejects traffic. */
 function prepareOne(module: Module, record: StoredRecord, ports: PreparePorts): NamedModule | UnpreparedModule {
   try {
-    const preparation = module.prepare(configOf(record) as never, ports);
+    const preparation = module.prepare(moduleConfig(module, record) as never, ports);
     if (preparation.ok) return named(module, preparation.prepared);
     return { problem: { module: module.name, ...preparation.problem }, tls: preparation.tls ?? {} };
   } catch (error) {
@@ -295,13 +295,13 @@ function recordPorts(
   { addressLists = NO_LISTS, childTable }: CompileDefinitions,
 ): RecordPorts {
   const children: RecordPorts['children'] = (kind, parentId) =>
-    reader.children(kind, parentId).map((record) => ({ id: record.id, doc: configOf(record) }));
+    reader.children(kind, parentId).map((record) => ({ id: record.id, doc: withSecrets(record) }));
   return {
     configuredBy,
     addressLists,
     record: (kind, id) => {
       const record = reader.get(kind, id);
-      return record === undefined ? undefined : configOf(record);
+      return record === undefined ? undefined : withSecrets(record);
     },
     children,
     childTable: childTable ?? madeOf(children),

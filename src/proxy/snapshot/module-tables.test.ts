@@ -1,26 +1,37 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import fc from 'fast-check';
+import Type from 'typebox';
 import { TimeSlice } from '../../kit/async/slices.ts';
 import type { Module } from '../../modules/contract/module.ts';
 import type { ChildTable } from '../../modules/contract/prepare.ts';
 import { RecordTable } from '../../store/replica/record-table.ts';
 import type { Change, StoredRecord } from '../../store/store.ts';
-import { ChildTables, configDigest, configOf } from './module-tables.ts';
+import { ChildTables, configDigest, moduleConfig, withSecrets } from './module-tables.ts';
 
 test('a configuration holds its secrets at their places, and leaves the record alone', () => {
   const record = recordWith(
     { client_id: 'app', nested: { kept: 1 } },
     { '/client_secret': '"hush"', '/nested/key': '"deep"' },
   );
-  assert.deepEqual(configOf(record), { client_id: 'app', client_secret: 'hush', nested: { kept: 1, key: 'deep' } });
+  assert.deepEqual(withSecrets(record), { client_id: 'app', client_secret: 'hush', nested: { kept: 1, key: 'deep' } });
   assert.deepEqual(record.doc, { client_id: 'app', nested: { kept: 1 } });
-  assert.equal(configOf(record), configOf(record));
+  assert.equal(withSecrets(record), withSecrets(record));
 });
 
 test('a record without secrets is its own configuration', () => {
   const record = recordWith({ client_id: 'app' }, null);
-  assert.equal(configOf(record), record.doc);
+  assert.equal(withSecrets(record), record.doc);
+});
+
+test('a module stored without a field has its default, and is read once for all edges', () => {
+  const config = Type.Object({ client_id: Type.String(), added_later: Type.Boolean({ default: true }) });
+  const record = recordWith({ client_id: 'app' }, { '/client_secret': '"hush"' });
+  const read = moduleConfig({ config }, record);
+  assert.deepEqual(read, { client_id: 'app', client_secret: 'hush', added_later: true });
+  assert.equal(moduleConfig({ config }, record), read);
+  const complete = recordWith({ client_id: 'app', added_later: false }, null);
+  assert.equal(moduleConfig({ config }, complete), complete.doc);
 });
 
 test('digests are equal for equal configurations, whatever the order of their fields, and tell secrets apart', () => {

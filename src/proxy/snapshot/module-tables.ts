@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import type { TimeSlice } from '../../kit/async/slices.ts';
 import { canonicalJson, type JsonObject, type JsonValue, pathOf, withValue } from '../../kit/json.ts';
+import { withDefaults } from '../../kit/schema/with-defaults.ts';
 import type { Module } from '../../modules/contract/module.ts';
 import type { ChildRecord, ChildTable } from '../../modules/contract/prepare.ts';
 import { moduleNameOf, moduleRecordKey, worksWhere } from '../../modules/module-config.ts';
@@ -10,31 +11,44 @@ import type { Change, StoredRecord } from '../../store/store.ts';
 import type { OwnerKind } from './kinds-of-edges.ts';
 
 /** An edge is compiled again for a change of any of its routes, and most of its records are still the same ones. */
-const configs = new WeakMap<StoredRecord, JsonObject>();
+const joined = new WeakMap<StoredRecord, JsonObject>();
+/** Only of records that lack a field. */
+const completed = new WeakMap<StoredRecord, JsonObject>();
 const digests = new WeakMap<StoredRecord, string>();
 
 /** The document of a record with its secrets. Records are never changed in place. */
-export function configOf(record: StoredRecord): JsonObject {
+export function withSecrets(record: StoredRecord): JsonObject {
   if (record.secrets === null) return record.doc;
-  let config = configs.get(record);
+  let config = joined.get(record);
   if (config === undefined) {
-    config = withSecrets(record);
-    configs.set(record, config);
+    config = joinSecrets(record);
+    joined.set(record, config);
   }
   return config;
 }
 
-/** Equal for records whose configuration is equal. */
-export function configDigest(record: StoredRecord): string {
+/** The configuration of a module with its secrets; fields that it was stored without have their defaults. */
+export function moduleConfig({ config: schema }: Pick<Module, 'config'>, record: StoredRecord): JsonObject {
+  const known = completed.get(record);
+  if (known !== undefined) return known;
+  const stored = withSecrets(record);
+  const config = withDefaults(schema, stored);
+  if (config !== stored) completed.set(record, config);
+  return config;
+}
+
+/** Equal for records whose configuration is equal; without a module: of one that this version does not know. */
+export function configDigest(record: StoredRecord, module?: Module): string {
   let digest = digests.get(record);
   if (digest === undefined) {
-    digest = hash('sha256', canonicalJson(configOf(record)), 'base64url');
+    const config = module === undefined ? withSecrets(record) : moduleConfig(module, record);
+    digest = hash('sha256', canonicalJson(config), 'base64url');
     digests.set(record, digest);
   }
   return digest;
 }
 
-function withSecrets(record: StoredRecord): JsonObject {
+function joinSecrets(record: StoredRecord): JsonObject {
   return Object.entries(record.secrets ?? {}).reduce(
     (doc, [pointer, text]) => withValue(doc, pathOf(pointer), JSON.parse(text) as JsonValue),
     record.doc,
@@ -100,7 +114,8 @@ export class ModuleTables {
   #partFor(record: StoredRecord): Promise<unknown> | null {
     if (record.doc['enabled'] === false) return null;
     try {
-      return this.#loading.get(record.kind)?.load?.(configOf(record) as never) ?? null;
+      const module = this.#loading.get(record.kind);
+      return module?.load?.(moduleConfig(module, record) as never) ?? null;
     } catch {
       return null;
     }
@@ -283,5 +298,5 @@ class KindOfTable {
 }
 
 function childOf(record: StoredRecord | undefined): ChildRecord | null {
-  return record === undefined ? null : { id: record.id, doc: configOf(record) };
+  return record === undefined ? null : { id: record.id, doc: withSecrets(record) };
 }

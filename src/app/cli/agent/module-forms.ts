@@ -95,7 +95,10 @@ export function ruleOf({ rule }: CommandField): Fits {
  * Null for a module that was not requested. Fields without a value are omitted, unless the bind message always has
  * them.
  */
-export function configOf(form: CommandForm, values: ReadonlyMap<string, FieldValue | null>): ModuleConfig | null {
+export function requestedConfig(
+  form: CommandForm,
+  values: ReadonlyMap<string, FieldValue | null>,
+): ModuleConfig | null {
   const isEmpty = (value: FieldValue | null | undefined): boolean =>
     value === null || value === undefined || (Array.isArray(value) && value.length === 0);
   if (form.shape !== 'switch' && [...values.values()].every(isEmpty)) return null;

@@ -16,12 +16,12 @@ import {
 } from './config/tunnel-rules.ts';
 import type { FlagValues } from './flag-values.ts';
 import {
-  configOf,
   type FieldValue,
   leadingFlag,
   type ModuleConfig,
   type ModuleConfigs,
   moduleForms,
+  requestedConfig,
   ruleOf,
 } from './module-forms.ts';
 
@@ -106,7 +106,7 @@ async function moduleFromFlags(form: CommandForm, flags: FlagValues, source: Tex
   if (form.bare !== undefined && flags.switch(form.bare.flag.name) === true)
     return bareConfig(form, form.bare.flag.name, flags);
   checkNeeded(form.fields, flags);
-  return configOf(form, values);
+  return requestedConfig(form, values);
 }
 
 function bareConfig({ fields }: CommandForm, name: string, flags: FlagValues): ModuleConfig {

@@ -10,6 +10,7 @@ import type { Clock } from '../../../kit/clock.ts';
 import { createGuardedFetch } from '../../../kit/http/guarded-fetch.ts';
 import type { JsonObject } from '../../../kit/json.ts';
 import { localhostLookup } from '../../../kit/net/lookups.ts';
+import { withDefaults } from '../../../kit/schema/with-defaults.ts';
 import { createKsuidSource } from '../../../kit/text/ksuid.ts';
 import type { AttemptBudgets } from '../../../modules/contract/attempt-budgets.ts';
 import type {
@@ -146,7 +147,7 @@ function ownConfigs(module: Module, replica: FollowedReplica, edgeId: string): r
   const routes = routeRecordKinds.flatMap((kind) => replica.pageOfParent(kind, edgeId, EVERYTHING));
   return routes.flatMap(({ id }) => {
     const record = moduleOfRoute(replica, id, module.name);
-    return record === undefined ? [] : [record.doc];
+    return record === undefined ? [] : [withDefaults(module.config, record.doc)];
   });
 }
 

@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { backendOfRecordKind } from '../../../backends/record-kinds.ts';
+import { backendConfig, backendOfRecordKind } from '../../../backends/record-kinds.ts';
 import type { ForbiddenUpstream } from '../../../control/findings/facts.ts';
 import { splitAddress } from '../../../kit/net/host-name.ts';
 import { isLoopbackHost } from '../../../kit/net/listen-address.ts';
@@ -18,8 +18,9 @@ export function upstreamsOf(backendId: string, { replica, kindOfId }: StoredBack
   const addresses: string[] = [];
   for (const id of ids) {
     const kind = kindOfId(id);
-    const config = kind === null ? undefined : replica.get(kind, id)?.doc;
-    if (kind === null || config === undefined) continue;
+    const stored = kind === null ? undefined : replica.get(kind, id)?.doc;
+    if (kind === null || stored === undefined) continue;
+    const config = backendConfig(kind, stored);
     const backend = backendOfRecordKind(kind);
     for (const member of backend?.memberIds?.(config as never) ?? []) ids.add(member);
     for (const { address } of backend?.upstreamAddresses?.(config as never) ?? []) addresses.push(address);

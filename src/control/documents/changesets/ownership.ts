@@ -12,7 +12,7 @@ import { authorize } from '../authorize.ts';
 import type { Catalog, CompiledResource } from '../catalog.ts';
 import { documentErrors, invalidBody } from '../errors.ts';
 import { API_QUEUE } from '../long-answer.ts';
-import { configOf, type PlacedPut } from '../record-puts.ts';
+import { type PlacedPut, storedFields } from '../record-puts.ts';
 
 /** The objects that the files of an owner have, as a changeset states them. */
 export interface Ownership {
@@ -83,7 +83,7 @@ export async function ownershipPuts(
 function authorizeClaim(resource: CompiledResource, record: StoredRecord, about: Claiming): void {
   requireScope(resource, 'DELETE', about);
   const { principal, reader: replica, catalog, settings } = about;
-  const change = { principal, id: record.id, config: null, previous: configOf(resource, record) };
+  const change = { principal, id: record.id, config: null, previous: storedFields(resource, record) };
   authorize(resource, change, { replica, catalog, settings });
 }
 

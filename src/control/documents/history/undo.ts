@@ -19,7 +19,6 @@ import type { DocumentsContext } from '../documents-context.ts';
 import { documentErrors } from '../errors.ts';
 import { API_QUEUE } from '../long-answer.ts';
 import {
-  configOf,
   deletionOf,
   endedBy,
   extraOf,
@@ -27,6 +26,7 @@ import {
   type PlacedPut,
   type PlacedWriteSet,
   resourcePut,
+  storedFields,
   touchedParent,
 } from '../record-puts.ts';
 import { otherLogins } from '../route-logins.ts';
@@ -173,7 +173,7 @@ export async function authorizeKept(
     const { kind, id, before, after } = item;
     // As the store has them: this node may not have received the change yet.
     const [config = null, previous = null] = [after, before].map(
-      (document) => document && configOf(owner, { kind, id, revision: 0, ...document }),
+      (document) => document && storedFields(owner, { kind, id, revision: 0, ...document }),
     );
     return { owner, principal, id: before === null ? null : id, config, previous };
   };
@@ -278,14 +278,14 @@ function putOf({ item, module, owner, current }: Step, asOf: number, { catalog }
       catalog,
     );
   }
-  const config = configOf(owner, { kind, id, parent, revision: 0, doc, secrets });
-  const previous = current === undefined ? null : configOf(owner, current);
+  const config = storedFields(owner, { kind, id, parent, revision: 0, doc, secrets });
+  const previous = current === undefined ? null : storedFields(owner, current);
   return resourcePut(owner, { id, parent, config, extra: extraOf(owner, doc), previous, asOf }, catalog);
 }
 
 function deletionOfStep({ item: { kind, id }, module, owner, current }: Step): RecordDelete {
   if (module !== null || current === undefined) return { kind, id };
-  return deletionOf(owner, { id, previous: configOf(owner, current) });
+  return deletionOf(owner, { id, previous: storedFields(owner, current) });
 }
 
 function endedByStep(step: Step, context: DocumentsContext): ReturnType<typeof endedBy> {
@@ -318,8 +318,8 @@ function refuseConflict(step: Step, revision: number, { settings }: DocumentsCon
 
 function configsOf({ item: { kind, id, before }, owner, current }: Step): Pick<Change, 'config' | 'previous'> {
   return {
-    config: before === null ? null : configOf(owner, { kind, id, revision: 0, ...before }),
-    previous: current === undefined ? null : configOf(owner, current),
+    config: before === null ? null : storedFields(owner, { kind, id, revision: 0, ...before }),
+    previous: current === undefined ? null : storedFields(owner, current),
   };
 }
 

@@ -9,14 +9,14 @@ import type { LaneTarget } from './retry-rules.ts';
 /** The targets of lanes, from the replica. */
 export class DestinationDirectory {
   readonly #records: RecordReader;
-  readonly #configOf: (record: StoredRecord) => JsonObject;
+  readonly #fieldsOf: (record: StoredRecord) => JsonObject;
   /** Per version of a record: sealed values are opened once. */
   readonly #targets = new WeakMap<StoredRecord, LaneTarget>();
 
-  /** `configOf` inserts a destination's secrets. */
-  constructor(records: RecordReader, configOf: (record: StoredRecord) => JsonObject) {
+  /** `fieldsOf` inserts a destination's secrets. */
+  constructor(records: RecordReader, fieldsOf: (record: StoredRecord) => JsonObject) {
     this.#records = records;
-    this.#configOf = configOf;
+    this.#fieldsOf = fieldsOf;
   }
 
   targetOf({ subscriptionId, destinationId }: LaneKey): LaneTarget {
@@ -32,7 +32,7 @@ export class DestinationDirectory {
   open(destination: StoredRecord): LaneTarget {
     const known = this.#targets.get(destination);
     if (known !== undefined) return known;
-    const { target: given, format = 'json' } = this.#configOf(destination);
+    const { target: given, format = 'json' } = this.#fieldsOf(destination);
     const target = given as Readonly<Record<string, JsonObject | null>>;
     const kind = destinationKinds.find(({ name }) => (target[name] ?? null) !== null)?.name;
     const config = kind === undefined ? null : (target[kind] ?? null);

@@ -1,11 +1,11 @@
 import { fileNameProblem } from '../../../../kit/files/open-file.ts';
 import type { CommandField, CommandForm } from '../../../../modules/agent-modules.ts';
 import {
-  configOf,
   type FieldValue,
   type ModuleConfig,
   type ModuleConfigs,
   moduleForms,
+  requestedConfig,
   ruleOf,
 } from '../module-forms.ts';
 import type { TunnelConfig, UpstreamTlsConfig } from './agent-config.ts';
@@ -151,7 +151,7 @@ function moduleFromYaml(form: CommandForm, tunnel: YamlFields): ModuleConfig | n
     return {};
   }
   if (shape === 'switch') return tunnel.boolean(key) === true ? {} : null;
-  if (shape === 'list') return configOf(form, readFields(fields, tunnel, key));
+  if (shape === 'list') return requestedConfig(form, readFields(fields, tunnel, key));
   const map = tunnel.map(
     key,
     fields.map((field) => field.key),
@@ -164,7 +164,7 @@ function moduleFromYaml(form: CommandForm, tunnel: YamlFields): ModuleConfig | n
   const values = readFields(fields, map);
   if (whenEmpty !== undefined && !fields.some((field) => map.has(field.key))) return map.problem(null, whenEmpty);
   // Present although nothing in it could be parsed: the problems have been recorded.
-  return configOf(form, values) ?? {};
+  return requestedConfig(form, values) ?? {};
 }
 
 /** `key` replaces the field's own key, for a form of one field. */
