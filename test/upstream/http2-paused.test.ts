@@ -135,6 +135,11 @@ test('a reader that pauses gets a reset with an error at once', async () => {
   });
 });
 
+function answerOk(stream: ServerHttp2Stream): void {
+  stream.respond({ ':status': 200 });
+  stream.end('ok');
+}
+
 suite('a session that holds responses for readers who have stopped', () => {
   /**
    * Requests for `/large` get a body of 4 MB, others what `respond` says. The readers of `count` large ones have
@@ -167,17 +172,28 @@ suite('a session that holds responses for readers who have stopped', () => {
   }
 
   test('gets no further requests when it holds much', async () => {
-    const respond = (stream: ServerHttp2Stream): void => {
-      stream.respond({ ':status': 200 });
-      stream.end('ok');
-    };
-    await withHeld(2, respond, async (upstream, accepted) => {
+    await withHeld(2, answerOk, async (upstream, accepted) => {
       assert.equal((await ask(upstream)).body, 'ok');
       assert.equal(accepted(), 1);
     });
-    await withHeld(8, respond, async (upstream, accepted) => {
+    await withHeld(8, answerOk, async (upstream, accepted) => {
       assert.equal((await ask(upstream)).body, 'ok');
       assert.equal(accepted(), 2);
+    });
+  });
+
+  test('counts nothing for readers who have gone away, and gets further requests', { timeout: 20_000 }, async () => {
+    await withHeld(0, answerOk, async (upstream, accepted) => {
+      // One after the other: together they would get a second session for a reason.
+      for (let n = 0; n < 10; n += 1) {
+        const { answer } = slow();
+        void ask(upstream, { target: '/large' }, answer);
+        while ((answer.exchange?.heldBytes ?? 0) < 300_000) await sleep(10);
+        answer.exchange?.abort();
+      }
+      assert.equal((await ask(upstream)).body, 'ok');
+      assert.equal(accepted(), 1);
+      assert.deepEqual(upstream.stats(), { idle: 1, active: 0 });
     });
   });
 

@@ -16,7 +16,10 @@ export interface CarrierLink {
   countReset?(): void;
   /** The peer has refused a request with ENHANCE_YOUR_CALM. True: another connection may get it. Absent: none may. */
   onCalm?(): boolean;
-  /** This much more of a response waits for its client, or less. Absent: nobody counts it. */
+  /**
+   * This much more of a response waits for its client, or less. Absent: nobody counts it. A carrier gives back what it
+   * still holds before it calls `release`. Otherwise the session would count it until it closes.
+   */
   held?(bytes: number): void;
   /** A stream has ended, for any reason. */
   release(stream: ClientHttp2Stream): void;
