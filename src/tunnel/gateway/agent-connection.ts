@@ -32,7 +32,8 @@ export class AgentConnection extends RequestingEnd implements LocalConnection {
   #reason: string | null = null;
 
   constructor(socket: TLSSocket, handler: ConnectionHandler<AgentConnection>, remoteAddress: string) {
-    super(socket, 'https://agent', { maxStreams: MAX_STREAMS_PER_CONNECTION });
+    // The control stream is the connection's own.
+    super(socket, 'https://agent', { maxStreams: MAX_STREAMS_PER_CONNECTION, ownStreams: 1 });
     this.#handler = handler;
     this.remoteAddress = remoteAddress;
     socket.setKeepAlive(true, TCP_PROBE_AFTER_MS);

@@ -21,6 +21,8 @@ import type { Shortage } from '../../kit/net/shared-places.ts';
 
 interface LinkEndOptions {
   readonly maxStreams: number;
+  /** Streams that the other end counts and that are no requests. A request too many would wait for the end of another. */
+  readonly ownStreams?: number;
   readonly windows?: WindowBounds;
 }
 
@@ -35,7 +37,7 @@ export abstract class RequestingEnd implements ListenerOwner {
   protected readonly session: ClientHttp2Session;
   protected readonly windows: SessionWindows;
 
-  constructor(socket: Socket, authority: string, { maxStreams, windows }: LinkEndOptions) {
+  constructor(socket: Socket, authority: string, { maxStreams, ownStreams = 0, windows }: LinkEndOptions) {
     this.places = new StreamPlaces(maxStreams);
     this.socket = socket;
     socket.setNoDelay(true);
@@ -48,7 +50,8 @@ export abstract class RequestingEnd implements ListenerOwner {
     outliveStreams(this.session, socket);
     this.windows = new SessionWindows(this.session, windows);
     listen(this.session, 'remoteSettings', this, ({ maxConcurrentStreams }: Settings) => {
-      this.places.size = Math.min(maxStreams, maxConcurrentStreams ?? maxStreams);
+      const requests = (maxConcurrentStreams ?? Number.POSITIVE_INFINITY) - ownStreams;
+      this.places.size = Math.min(maxStreams, Math.max(0, requests));
     });
   }
 
