@@ -93,6 +93,9 @@ test('the page of a site shows its traffic and certificate, pauses it, and opens
   assert.deepEqual([paused.status, paused.headers['retry-after']], [503, '1800']);
   assert.match(paused.text, /We are back at noon\./);
   await look('site-paused');
+  // One visitor of three was refused, as the owner wanted: nothing failed.
+  await page.reload();
+  await site.getByText('2 requests, 0 errors').waitFor();
   await site.getByRole('button', { name: 'Open again' }).click();
   await page.getByRole('button', { name: 'Open the site again' }).click();
   await page.getByRole('region', { name: 'Saved' }).getByText('Visitors get the site again').waitFor();
@@ -148,7 +151,6 @@ test('a site is removed with the keyboard alone, and comes back with Undo', { sk
   assert.equal(await page.getByRole('link', { name: 'Routes and modules' }).count(), 0, 'they are gone');
   await assert.rejects(edge.ask('wiki.localhost'), 'no certificate for a name that is not served');
   await press('Undo');
-  await press('Undo the change');
   await site.waitFor();
   assert.equal((await edge.ask('wiki.localhost', '/', basic('ana', 'long enough'))).status, 200);
   await admin.close();

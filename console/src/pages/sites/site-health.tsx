@@ -1,5 +1,6 @@
 import type { Document } from '../../api/use-pages.ts';
 import { Chip, type Tone } from '../../components/chip.tsx';
+import { counted } from '../../format/amounts.ts';
 import type { Reference } from '../../schema/load-by-ids.ts';
 import { rootFirst } from '../edges/edge-tree.tsx';
 import type { SiteFigures } from './use-site-figures.ts';
@@ -28,11 +29,11 @@ export function healthOf(edge: Document, backends: ReadonlyMap<string, Document>
   const found = figures.of(String(edge['id']));
   if (found === null) return { tone: 'plain', text: 'unknown', why: 'Its traffic is not known to you.' };
   const { requests, errors } = found;
+  const failed = `${errors.toLocaleString('en')} of ${counted(requests, 'request')} of the last hour failed.`;
   if (requests === 0) return { tone: 'plain', text: 'quiet', why: 'Nobody has opened it in the last hour.' };
-  if (errors * 2 >= requests)
-    return { tone: 'danger', text: 'failing', why: `${errors} of ${requests} requests of the last hour failed.` };
+  if (errors * 2 >= requests) return { tone: 'danger', text: 'failing', why: failed };
   return errors > 0
-    ? { tone: 'warn', text: 'errors', why: `${errors} of ${requests} requests of the last hour failed.` }
+    ? { tone: 'warn', text: 'errors', why: failed }
     : { tone: 'ok', text: 'working', why: 'No request of the last hour failed.' };
 }
 

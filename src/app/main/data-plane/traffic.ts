@@ -4,6 +4,7 @@ import { API_QUEUE } from '../../../control/documents/long-answer.ts';
 import { edgeRecordKinds } from '../../../edges/record-kinds.ts';
 import type { Clock } from '../../../kit/clock.ts';
 import { isJsonObject, type JsonObject } from '../../../kit/json.ts';
+import { maintenanceErrors } from '../../../modules/maintenance/errors.ts';
 import type { ProblemIndex } from '../../../proxy/snapshot/problems.ts';
 import { KeptTraffic } from '../../../proxy/telemetry/kept-traffic.ts';
 import { type AllFigures, InstallationTunnels } from '../../../proxy/telemetry/live/installation-tunnels.ts';
@@ -105,12 +106,17 @@ function keptTraffic(series: InstallationSeries, deps: TrafficDependencies): Kep
 
 /** Counts the requests of a history in a series. */
 export function tallyIn(series: TrafficSeries, history: Pick<RequestHistory, 'tallyWith'>): void {
-  history.tallyWith(({ edgeId, routeId, status, bytesIn, bytesOut, durationMs }) =>
+  history.tallyWith(({ edgeId, routeId, status, errorCode, bytesIn, bytesOut, durationMs }) =>
     series.add(
-      { isError: status >= FIRST_SERVER_ERROR, bytesIn, bytesOut, durationMs },
+      { isError: isFailure(status, errorCode), bytesIn, bytesOut, durationMs },
       edgeId === null || routeId === null ? null : { edgeId, routeId },
     ),
   );
+}
+
+/** A site that its owner paused does not fail: its answer is the one that the owner wanted. */
+function isFailure(status: number, errorCode: string | null): boolean {
+  return status >= FIRST_SERVER_ERROR && (errorCode === null || !(errorCode in maintenanceErrors.rows));
 }
 
 /** A request of this node, as live views ask about it. */

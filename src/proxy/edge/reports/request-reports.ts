@@ -68,8 +68,17 @@ export function recordedRequest(exchange: Exchange, durationMs: number, settings
 }
 
 /** For statistics, while nobody wants to know more. */
-function countedRequest({ route, status, bytesIn, bytesOut }: Exchange, durationMs: number): CountedRequest {
-  return { edgeId: route?.edgeId ?? null, routeId: route?.id ?? null, status, durationMs, bytesIn, bytesOut };
+function countedRequest(exchange: Exchange, durationMs: number): CountedRequest {
+  const { route, status, errorCode, bytesIn, bytesOut } = exchange;
+  return {
+    edgeId: route?.edgeId ?? null,
+    routeId: route?.id ?? null,
+    status,
+    errorCode,
+    durationMs,
+    bytesIn,
+    bytesOut,
+  };
 }
 
 /**
@@ -311,7 +320,10 @@ export class UnknownNames {
   }
 
   #counted({ id, status, code, bytesOut }: UnknownNameAnswer) {
-    this.#options.history?.tally({ edgeId: null, routeId: null, status, durationMs: 0, bytesIn: 0, bytesOut });
+    this.#options.history?.tally({
+      ...{ edgeId: null, routeId: null, status, errorCode: code },
+      ...{ durationMs: 0, bytesIn: 0, bytesOut },
+    });
     return { id, status, errorCode: code, bytesOut };
   }
 

@@ -48,7 +48,7 @@ export interface RecordedRequest {
 /** What statistics need of a finished request. */
 export type CountedRequest = Pick<
   RecordedRequest,
-  'edgeId' | 'routeId' | 'status' | 'durationMs' | 'bytesIn' | 'bytesOut'
+  'edgeId' | 'routeId' | 'status' | 'errorCode' | 'durationMs' | 'bytesIn' | 'bytesOut'
 >;
 
 /** Why a module let a request pass: made once per configuration, not per request. */
