@@ -29,6 +29,7 @@ const SHARED = [
   'src/client/publish/*.ts',
   'src/kit/json.ts',
   'src/kit/net/host-name.ts',
+  'src/kit/net/range-text.ts',
   'src/kit/schema/body-fields.ts',
   'src/kit/text/time.ts',
   'src/control/resources/guest_links/link-expiry.ts',

@@ -34,9 +34,10 @@ suite('postern explain', () => {
     );
     assert.match(stdout, /\noutcome {2}forwarded to\n {2}→ upstream 127\.0\.0\.1:9\n/);
     assert.match(stdout, /\n {2}\+ x-forwarded-for: 192\.0\.2\.7\n/);
+    // As a browser, unless the headers say otherwise.
     const refused = await postern('explain', `https://${site.host}/a`);
-    assert.match(refused.stdout, /✗ oidc: no_session[\s\S]*outcome {2}401 ERR_POSTERN_LOGIN_REQUIRED\n$/);
-    const json = await postern('explain', `https://${site.host}/a`, '-o', 'json');
+    assert.match(refused.stdout, /✗ oidc: no_session[\s\S]*outcome {2}302 ERR_POSTERN_LOGIN_REQUIRED\n$/);
+    const json = await postern('explain', `https://${site.host}/a`, '-o', 'json', '--header', 'Accept: */*');
     assert.equal(JSON.parse(json.stdout).outcome.status, 401);
   });
 

@@ -144,9 +144,12 @@ test('the request is explained, without and with a person', { skip: skip || with
   await admin.go(`/explain?url=${encodeURIComponent(`https://${HOST}/seen`)}`);
   const outcome = page.getByRole('region', { name: 'Outcome' });
   await outcome.getByText('ERR_POSTERN_LOGIN_REQUIRED').waitFor();
+  await outcome.getByRole('link', { name: 'Change who may enter' }).waitFor();
   await page.getByLabel('As this person (e-mail)').fill('ana@example.com');
   await page.getByRole('button', { name: 'Explain', exact: true }).click();
   await outcome.getByText(world.upstreamAddress).waitFor();
+  await outcome.getByText('passes', { exact: true }).waitFor();
+  assert.equal(await outcome.getByText('Refused by').count(), 0);
   await photograph('explained');
 });
 

@@ -167,6 +167,24 @@ suite('a request is explained', () => {
     assert.equal(inside.decisions[0].rule, 'allow 192.0.2.0/24');
     const outside = await explain(url, { address: '198.51.100.1' });
     assert.equal(outside.decisions[0].decision, 'refuse');
+    assert.equal(
+      outside.decisions[0].text,
+      `No rule lets in the address 198.51.100.1. Let in: 192.0.2.0/24. Change who may enter, or the IP policy ${policyId}.`,
+    );
+    const denied = await world.ipPolicy('deny', '192.0.2.7/32');
+    await world.api('PUT', `${guarded.routePath}/ip_restriction`, { ip_policy_ids: [policyId, denied.policyId] });
+    const byRule = await explain(url, { address: '192.0.2.7' });
+    assert.equal(
+      byRule.decisions[0].text,
+      `A rule keeps out the address 192.0.2.7: deny 192.0.2.7/32. Change who may enter, or the IP policy ${denied.policyId}.`,
+    );
+    await world.api('PUT', `${guarded.routePath}/maintenance`, { allow_cidrs: ['203.0.113.7/32'] });
+    const paused = await explain(url, { address: '192.0.2.9' });
+    const pause = paused.decisions.find(({ module }: { module: string }) => module === 'maintenance');
+    assert.match(
+      pause.text,
+      /^The site is paused\. It lets in 203\.0\.113\.7, and the client comes from 192\.0\.2\.9\. Open/,
+    );
     assert.deepEqual(
       [outside.outcome.status, outside.outcome.error_code, outside.outcome.targets],
       [403, 'ERR_POSTERN_ADDRESS_NOT_ALLOWED', []],

@@ -32,8 +32,3 @@ export function rangesIn(text: string): readonly string[] {
     each.includes('/') ? each : `${each}/${each.includes(':') ? V6_BITS : V4_BITS}`,
   );
 }
-
-/** As people write it: one address without the length of its prefix. */
-export function rangeText(range: string): string {
-  return range.replace(range.includes(':') ? /\/128$/ : /\/32$/, '');
-}

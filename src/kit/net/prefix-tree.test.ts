@@ -112,4 +112,14 @@ suite('words of an address', () => {
       { numRuns: 3_000 },
     );
   });
+
+  test('names some of its prefixes', () => {
+    const tree = ['10.0.0.0/8', '10.1.0.0/16', '2001:db8::/32', '192.0.2.7/32'].reduce(
+      (all, cidr) => all.with(prefixOf(cidr), { id: cidr }),
+      new PrefixTree<{ readonly id: string }>(),
+    );
+    const ids = (count: number): readonly string[] => tree.some(count).map(({ id }) => id);
+    assert.deepEqual(ids(2), ['10.0.0.0/8', '10.1.0.0/16']);
+    assert.deepEqual(ids(9), ['10.0.0.0/8', '10.1.0.0/16', '192.0.2.7/32', '2001:db8::/32']);
+  });
 });

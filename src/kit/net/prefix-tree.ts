@@ -33,6 +33,20 @@ export class PrefixTree<Entry extends PrefixEntry> {
     return this.#ipv4 === null && this.#ipv6 === null;
   }
 
+  /** Up to `count` of its entries, one for each prefix: those of IPv4 first, in the order of their addresses. */
+  some(count: number): readonly Entry[] {
+    const found: Entry[] = [];
+    const walk = (node: Node<Entry> | null): void => {
+      if (node === null || found.length >= count) return;
+      if (node.bucket !== null) found.push(node.bucket.newest);
+      walk(node.zero);
+      walk(node.one);
+    };
+    walk(this.#ipv4);
+    walk(this.#ipv6);
+    return found;
+  }
+
   /** The entry with the greatest id among those whose prefix contains the address. */
   find(address: AddressWords): Entry | null {
     if (typeof address === 'number') return findBelow(this.#ipv4, address | 0, 0, 0, 0);

@@ -161,6 +161,8 @@ export interface Decides {
    * the others only ask about. Needs a `judge`.
    */
   admit?(request: TrafficRequest): Verdict | Promise<Verdict>;
+  /** For explanations: why it refuses the request, for an administrator. Absent: the visitor's text says it. */
+  whyRefused?(request: TrafficRequest, refusal: Refusal): string;
   /**
    * The same once more, at the later place that the module declares in `judgesAgainAfter`; absent: it has no more to
    * say.

@@ -2,6 +2,7 @@ import type { Static } from 'typebox';
 import Type from 'typebox';
 import type { JsonObject } from '../../kit/json.ts';
 import { type AddressWords, addressWords } from '../../kit/net/address-table.ts';
+import { rangeText } from '../../kit/net/range-text.ts';
 import { idString, reference } from '../../kit/schema/annotations.ts';
 import { bodyProblem } from '../../kit/schema/decode-body.ts';
 import type { FieldProblem } from '../../kit/schema/field-problem.ts';
@@ -124,12 +125,28 @@ export function restrictAddresses(policyIds: readonly string[], ports: PreparePo
           REFUSED;
         return rehearsed.length > 0 && isPass(verdict) ? (firstList(rehearsed, address) ?? verdict) : verdict;
       },
+      whyRefused: ({ clientAddress }, { rule }) =>
+        rule === undefined
+          ? `No rule lets in the address ${clientAddress}. ${allowedText(allowing, allowLists.length)} Change who may enter, or the IP policy ${policyIds.join(' or ')}.`
+          : `A rule keeps out the address ${clientAddress}: ${rule.text}. Change who may enter, or the IP policy ${rule.parent}.`,
     },
   };
 }
 
 function has(action: 'allow' | 'deny'): (policy: Policy) => boolean {
   return ({ rules }) => !rules[action].isEmpty;
+}
+
+const MAX_NAMED = 5;
+
+function allowedText(policies: readonly Policy[], lists: number): string {
+  const ranges = policies.flatMap(({ rules }) => rules.allow.some(MAX_NAMED + 1).map(({ cidr }) => rangeText(cidr)));
+  const more = ranges.length > MAX_NAMED ? ' and others' : '';
+  const named = [
+    ...(ranges.length === 0 ? [] : [`${ranges.slice(0, MAX_NAMED).join(', ')}${more}`]),
+    ...(lists === 0 ? [] : [`the addresses of ${lists === 1 ? 'a list' : `${lists} lists`}`]),
+  ];
+  return named.length === 0 ? 'Nobody is let in.' : `Let in: ${named.join(' and ')}.`;
 }
 
 /** The newest matching rule of the first policy that has one. */

@@ -181,6 +181,10 @@ class PolicyRule {
     this.#doc = doc;
   }
 
+  get cidr(): string {
+    return this.#doc['cidr'] as string;
+  }
+
   verdictIn(policyId: string): Verdict {
     this.#verdict ??= this.#makeVerdict(policyId);
     return this.#verdict;

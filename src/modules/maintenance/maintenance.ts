@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { type AddressMatcher, cidrMatcher, cidrProblem, parseAddress } from '../../kit/net/cidr.ts';
+import { rangeText } from '../../kit/net/range-text.ts';
 import type { FieldProblem } from '../../kit/schema/field-problem.ts';
 import type { Pass, Refusal } from '../contract/decides.ts';
 import { defineModule, enabledField } from '../contract/module.ts';
@@ -53,7 +54,7 @@ export const maintenance = defineModule({
   prepare: (config) => ({ ok: true, prepared: pause(config) }),
 });
 
-function pause(config: Static<typeof maintenanceConfig>): Pick<PreparedModule, 'judge'> {
+function pause(config: Static<typeof maintenanceConfig>): Pick<PreparedModule, 'judge' | 'whyRefused'> {
   const matchers: readonly AddressMatcher[] = config.allow_cidrs.map(cidrMatcher);
   const pass: Pass = { isPass: true, reason: 'let_through' };
   const refusal: Refusal = {
@@ -69,5 +70,7 @@ function pause(config: Static<typeof maintenanceConfig>): Pick<PreparedModule, '
       const address = matchers.length === 0 ? null : parseAddress(clientAddress);
       return address !== null && matchers.some((matches) => matches(address)) ? pass : refusal;
     },
+    whyRefused: ({ clientAddress }) =>
+      `The site is paused${config.allow_cidrs.length === 0 ? ', for everybody' : `. It lets in ${config.allow_cidrs.map(rangeText).join(', ')}, and the client comes from ${clientAddress}`}. Open the site again, or change whom its pause lets in.`,
   };
 }

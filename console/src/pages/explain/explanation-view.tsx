@@ -3,10 +3,13 @@ import { Decisions } from '../../components/decisions.tsx';
 import { Facts } from '../../components/facts.tsx';
 import { RefLink } from '../../components/ref-link.tsx';
 import { ValueView } from '../../components/value-view.tsx';
+import { href } from '../../router/location.ts';
+import type { Decision } from '../traffic/request-record.ts';
 import type { Explanation, Target } from './explain-record.ts';
 
 export function ExplanationView({ explanation }: { explanation: Explanation }) {
   const { outcome, upstream_request: upstream } = explanation;
+  const refusal = explanation.decisions.find(({ decision }) => decision === 'refuse');
   return (
     <>
       <section class="card" aria-label="Outcome">
@@ -34,6 +37,9 @@ export function ExplanationView({ explanation }: { explanation: Explanation }) {
                   <RefLink key="route" reference={explanation.route} />
                 ),
               ],
+              ...(refusal === undefined
+                ? []
+                : [['Refused by', <RefusedBy key="by" {...{ refusal, explanation }} />] as const]),
               ...(outcome.error_code ? [['Error', <code key="code">{outcome.error_code}</code>] as const] : []),
               ...(outcome.location ? [['Redirect', <code key="location">{outcome.location}</code>] as const] : []),
               ['Targets', outcome.targets.length === 0 ? 'none' : outcome.targets.map(targetText).join(', ')],
@@ -82,6 +88,20 @@ export function ExplanationView({ explanation }: { explanation: Explanation }) {
         </section>
       )}
     </>
+  );
+}
+
+/** The module, and the page where it is changed. */
+function RefusedBy({ refusal, explanation }: { refusal: Decision; explanation: Explanation }) {
+  const { edge, route } = explanation;
+  return (
+    <span class="line">
+      {refusal.module}
+      {edge?.uri.includes('/edges/https/') && <a href={href(`/sites/${edge.id}`)}>Change who may enter</a>}
+      {edge !== null && route !== null && (
+        <a href={href(`/edges/${edge.id}/routes/${route.id}`)}>All modules of the route</a>
+      )}
+    </span>
   );
 }
 

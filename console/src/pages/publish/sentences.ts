@@ -1,6 +1,6 @@
 import { targetText } from '../../../../src/client/publish/plan-parts.ts';
 import type { WantedEdge } from '../../../../src/client/publish/wanted-edge.ts';
-import { rangeText } from '../../format/address-ranges.ts';
+import { rangeText } from '../../../../src/kit/net/range-text.ts';
 import { localTime } from '../../format/times.ts';
 import { urlOf } from './publish-request.ts';
 

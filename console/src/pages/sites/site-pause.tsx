@@ -1,7 +1,8 @@
 import { useState } from 'preact/hooks';
 import { type SiteEdge, siteEdgePath, siteRoutePath } from '../../../../src/client/sites.ts';
+import { rangeText } from '../../../../src/kit/net/range-text.ts';
 import { PlainField } from '../../components/form/plain-field.tsx';
-import { rangesIn, rangesProblem, rangeText } from '../../format/address-ranges.ts';
+import { rangesIn, rangesProblem } from '../../format/address-ranges.ts';
 import { type ChangeProps, SiteChange } from './site-changes.tsx';
 
 const TEXT = 'This site is being worked on. Please come back soon.';

@@ -102,6 +102,7 @@ const SYNTAX: CommandSyntax = {
   ],
   groups: [CONNECTION],
   notes: [
+    'The request is that of a browser, which a login redirects. --header "accept: */*" asks as a program, which gets 401.',
     'The API key needs explain:read and the read scopes of what it shows; *:read has all of them. "postern requests show ID" explains a request that happened.',
   ],
   examples: [
@@ -130,7 +131,7 @@ export const explainCommand: Command = {
         // People know a site by its host.
         url: url.includes('://') ? url : `https://${url}`,
         ...(method !== undefined && { method: method.toUpperCase() }),
-        ...(Object.keys(headers).length > 0 && { headers }),
+        headers: asBrowser(headers),
         ...(address !== undefined && { address }),
         ...(email !== undefined && { as: { email, claims: shortened(claims) } }),
         ...(file !== undefined && { client_certificate_pem: await createTextSource().read(file, 'client-cert') }),
@@ -148,6 +149,12 @@ export const explainCommand: Command = {
 /** Not with `URL`, which refuses what the API explains. */
 function hostOf(url: string): string {
   return url.replace(/^[^/]*:\/\//, '').replace(/(:\d*)?([/?#].*)?$/, '');
+}
+
+/** A site with a login leads a browser there, and answers programs with 401: people ask about what they see. */
+function asBrowser(headers: Readonly<Record<string, readonly string[]>>): Readonly<Record<string, readonly string[]>> {
+  const isGiven = Object.keys(headers).some((name) => name.toLowerCase() === 'accept');
+  return isGiven ? headers : { ...headers, accept: ['text/html'] };
 }
 
 /** One value is a text, several are a list: providers send both. */

@@ -49,7 +49,7 @@ export async function explainRoute(
   { reach, modules, lastLogins }: RouteExplainPorts,
 ): Promise<Explained> {
   const as = question.as === null ? null : { ...question.as, logins: await lastLogins(route.edgeId) };
-  const { decisions, refusal, answer, isUndecided } = await ExplainedWalk.through(route.steps, request, as, modules);
+  const { decisions, refusal, answer, isUndecided } = await ExplainedWalk.through(route, request, as, modules);
   if (isUndecided) return { decisions, outcome: { targets: [] }, upstreamRequest: null };
   if (question.as !== null && route.steps.every((step) => step.assume === undefined))
     decisions.push(skipped('edge', 'no_login', 'The route has no login module, so "as" changes nothing.'));
@@ -148,21 +148,23 @@ class ExplainedWalk implements AdmissionWalk {
   isUndecided = false;
   readonly #request: TrafficRequest;
   readonly #modules: readonly Module[];
+  readonly #prepared: RouteSnapshot['modules'];
   readonly #ended = Promise.withResolvers<void>();
 
-  private constructor(request: TrafficRequest, modules: readonly Module[]) {
+  private constructor(request: TrafficRequest, modules: readonly Module[], prepared: RouteSnapshot['modules']) {
     this.#request = request;
     this.#modules = modules;
+    this.#prepared = prepared;
   }
 
   /** Resolves when it has ended. */
   static async through(
-    steps: readonly AdmissionStep[],
+    { steps, modules: prepared }: Pick<RouteSnapshot, 'steps' | 'modules'>,
     request: TrafficRequest,
     as: AssumedPerson | null,
     modules: readonly Module[],
   ): Promise<ExplainedWalk> {
-    const walk = new ExplainedWalk(request, modules);
+    const walk = new ExplainedWalk(request, modules, prepared);
     askSteps(as === null ? steps : steps.map((step) => assuming(step, as)), 0, request, walk);
     await walk.#ended.promise;
     return walk;
@@ -220,7 +222,9 @@ class ExplainedWalk implements AdmissionWalk {
     const rule = verdict.rule?.text ?? (isPass(verdict) ? verdict.wouldRefuse?.rule : verdict.accessRule) ?? undefined;
     const reasons = this.#modules.find(({ name }) => name === module)?.reasons;
     const wouldRefuse = isPass(verdict) ? verdict.wouldRefuse : undefined;
-    const text = isPass(verdict) ? (verdict.text ?? reasons?.[verdict.reason] ?? NO_TEXT) : verdict.message;
+    const text = isPass(verdict)
+      ? (verdict.text ?? reasons?.[verdict.reason] ?? NO_TEXT)
+      : this.#whyRefused(module, verdict);
     this.decisions.push({
       module,
       decision: isPass(verdict) ? 'pass' : 'refuse',
@@ -228,6 +232,11 @@ class ExplainedWalk implements AdmissionWalk {
       ...(rule !== undefined && { rule }),
       text: wouldRefuse === undefined ? text : `The rules are rehearsed: they would refuse it (${wouldRefuse.reason}).`,
     });
+  }
+
+  #whyRefused(module: string, refusal: Refusal): string {
+    const prepared = this.#prepared.find(({ name }) => name === module)?.prepared;
+    return prepared?.whyRefused?.(this.#request, refusal) ?? refusal.message;
   }
 }
 
