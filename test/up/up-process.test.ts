@@ -1,6 +1,7 @@
 // Own process: starts servers, which takes long.
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { get } from 'node:https';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -147,6 +148,14 @@ suite('postern up as a process, without root', () => {
     while (!person.stdout().includes('until you press Ctrl-C') && person.child.exitCode === null) await sleep(20);
     assert.match(person.stdout(), /^nothing to change\r\n\r\nAddress: /m);
     assert.doesNotMatch(person.stdout(), / info +ready /, 'a person sees the result, not the log');
+    const port = edge?.split(':')[1];
+    const headers = { host: `app.localhost:${port}` };
+    get({ host, port, path: '/seen', servername: 'app.localhost', headers, rejectUnauthorized: false }, (response) =>
+      response.resume(),
+    ).on('error', () => {});
+    while (!person.stdout().includes('/seen') && person.child.exitCode === null) await sleep(20);
+    assert.match(person.stdout(), /^\d\d:\d\d:\d\d GET app\.localhost\/seen 502 \d+ ms\r$/m, 'a person sees who comes');
+    assert.doesNotMatch(person.stdout(), / GET API /);
     person.child.kill('SIGTERM');
     await person.exited;
   });

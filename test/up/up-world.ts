@@ -57,6 +57,8 @@ export class UpWorld {
   readonly servers: PosternProcess[] = [];
   /** Called when a command has published its site and waits for the server in its terminal. */
   onWaiting: (result: UpResult) => void = () => {};
+  /** Called with each line on standard error. */
+  onWarning: (line: string) => void = () => {};
   /** The port of a service that says hello. */
   readonly target: number;
   readonly #test: Cleanup;
@@ -117,7 +119,10 @@ export class UpWorld {
         if (line.includes('until you press Ctrl-C'))
           this.onWaiting({ code: 0, out: out.join('\n'), err: err.join('\n') });
       },
-      warn: (line: string) => void err.push(line),
+      warn: (line: string) => {
+        err.push(line);
+        this.onWarning(line);
+      },
       ...(answer !== undefined && {
         ask: (question: string) => {
           this.questions.push(question);

@@ -68,7 +68,9 @@ suite('postern up in a terminal', () => {
 
   test('says on a terminal what it waits for while the server starts', async (t) => {
     const empty = await UpWorld.open(t);
-    const never = { ended: sleep(1_300).then(() => 1), stop: () => {} };
+    const { promise: ended, resolve } = Promise.withResolvers<number>();
+    empty.onWarning = (line) => line.includes('waiting for the server') && resolve(1);
+    const never = { ended, stop: () => {} };
     const args = ['app.localhost', '--to', String(empty.target), ...empty.place];
     const { code, err } = await empty.up(args, { isTerminal: true, ports: { serve: () => never } });
     assert.equal(code, 1, err);

@@ -48,7 +48,7 @@ export interface ApiDependencies {
   readonly registry: Registry;
   readonly clock: Clock;
   readonly logger: Logger;
-  readonly requestLogger: RequestLogger;
+  readonly apiRequestLogger: RequestLogger;
   readonly health: Health;
   readonly internalCa: () => Promise<InternalCa>;
   readonly baseUrl: string;

@@ -101,7 +101,7 @@ interface ServedParts {
 }
 
 function serveOperations(deps: ApiDependencies, operations: Operations, { ports, callers, pages }: ServedParts) {
-  const { config, registry, clock, logger, requestLogger, health } = deps;
+  const { config, registry, clock, logger, apiRequestLogger: requestLogger, health } = deps;
   const { others, webConsole, findCaller, kindOfToken } = callers;
   return createApi({
     ...{ operations, ports, findPrincipal: findCaller, kindOfToken, others, clock, logger, requestLogger, pages },

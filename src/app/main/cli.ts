@@ -3,7 +3,7 @@ import { isatty } from 'node:tty';
 import { tuneRuntime } from '../../kit/process/tune-runtime.ts';
 import { terminalSafe } from '../../kit/text/terminal-text.ts';
 import { type CommandContext, isHelp } from '../cli/command.ts';
-import { terminalWidth } from '../cli/output/terminal.ts';
+import { terminalWidth, wholeWords } from '../cli/output/terminal.ts';
 import { exitCodeOf, problemText } from '../cli/problem-text.ts';
 import type { InstalledServer } from '../cli/service/installed-server.ts';
 import { COMMANDS } from './commands/command-list.ts';
@@ -21,7 +21,7 @@ export async function main(): Promise<void> {
   process.exitCode = await runCli(args, {
     env: process.env,
     isTerminal: process.stdout.isTTY === true,
-    warn: (line) => process.stderr.write(`${line}\n`),
+    warn: (line) => process.stderr.write(`${wholeWords(line, isatty(2) ? process.stderr.columns || null : null)}\n`),
     ...(isatty(0) &&
       isatty(2) && { ask: async (question) => (await import('../cli/ask-question.ts')).askQuestion(question) }),
     onInterrupt,

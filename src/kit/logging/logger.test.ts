@@ -83,6 +83,29 @@ suite('log', () => {
     assert.deepEqual(shown, [`${wallClock} GET API /edges/https 200 8 ms\n`]);
   });
 
+  test('breaks a sentence at words on a narrow terminal', () => {
+    const shown: string[] = [];
+    const lines = new TerminalLines({ write: (text) => shown.push(text) }, { columns: () => 40 });
+    const msg = 'the certificate of the site ends in some days';
+    lines.write(`${JSON.stringify({ level: 'warn', time: REQUEST.time, msg, host: 'a.example' })}\n`);
+    assert.deepEqual(shown, [`${wallClock} warn  the certificate of the\n  site ends in some days host=a.example\n`]);
+  });
+
+  test('shows requests to the API on a terminal at the level debug only, and in JSON always', () => {
+    const shown = (level: 'info' | 'debug', isForTerminal: boolean): string => {
+      const lines: string[] = [];
+      const log = createLog(level, { write: (text) => void lines.push(text) }, undefined, isForTerminal);
+      log.requestLogger.info({ host: 'a.example' }, 'traffic');
+      log.apiRequestLogger.info({ path: '/edges' }, 'request');
+      log.flush();
+      return lines.join('').replaceAll(/.*?"msg":"(\w+)"\}\n/g, '$1 ');
+    };
+    assert.deepEqual(
+      [shown('info', true), shown('debug', true), shown('info', false)],
+      ['traffic ', 'traffic request ', 'traffic request '],
+    );
+  });
+
   test('lets no visitor control the terminal', () => {
     const { shown } = terminal({}, [
       { host: 'a\u001b[2J', path: '/\u009b31m\n12:00:00 GET forged 200', person: '\u202eana' },

@@ -38,6 +38,8 @@ export interface ServerLog {
    * the request.
    */
   readonly requestLogger: RequestLogger;
+  /** The same for requests to the API, which a person at a terminal sees at the level `debug`. */
+  readonly apiRequestLogger: RequestLogger;
   /** Lines that another thread has made. */
   write(lines: string): void;
   /** Called before a flush: other threads may have lines that this one has not. */
@@ -67,6 +69,8 @@ export function createLog(
   };
   const paths = SECRET_FIELDS.flatMap((field) => [field, `*.${field}`, `*.*.${field}`]);
   const requests = new RequestLines(output, node, isForTerminal);
+  // An open console asks the API all the time: that would hide the visitors from a person who watches.
+  const showsApi = !isForTerminal || level === 'debug' || level === 'trace';
   // Other log lines follow those of the requests answered before them.
   const ordered: DestinationStream = {
     write: (line) => {
@@ -83,7 +87,8 @@ export function createLog(
   };
   return {
     logger,
-    requestLogger: logger.isLevelEnabled('info') ? requests : { info: () => {} },
+    requestLogger: logger.isLevelEnabled('info') ? requests : SILENT,
+    apiRequestLogger: showsApi && logger.isLevelEnabled('info') ? requests : SILENT,
     write: (lines) => ordered.write(lines),
     beforeFlush: (given) => {
       gather = given;
@@ -123,6 +128,7 @@ export interface RequestLogger {
   readonly isForTerminal?: boolean;
 }
 
+const SILENT: RequestLogger = { info: () => {} };
 const MAX_WAIT_MS = 50;
 const MAX_BYTES = 65_536;
 

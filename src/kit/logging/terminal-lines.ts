@@ -1,5 +1,5 @@
 import type { DestinationStream } from 'pino';
-import { printable } from '../text/terminal-text.ts';
+import { printable, wrapText } from '../text/terminal-text.ts';
 
 const HIDDEN_FIELDS = new Set(['level', 'time', 'msg', 'err', 'node']);
 /** As `RequestLines` writes them. */
@@ -42,7 +42,7 @@ export class TerminalLines implements DestinationStream {
   /** One line, or those of several requests at once. */
   write(text: string): void {
     for (const line of text.trimEnd().split('\n')) {
-      if (!REQUEST.test(line)) this.#output.write(readableLine(line));
+      if (!REQUEST.test(line)) this.#output.write(brokenLine(readableLine(line), this.#columns()));
       else if (this.#mayShow()) this.#output.write(requestLine(line, this.#columns()));
     }
   }
@@ -86,6 +86,13 @@ export function readableLine(line: string): string {
     .map(([name, value]) => ` ${name}=${printable(typeof value === 'string' ? value : JSON.stringify(value))}`);
   const trace = entry.err === undefined ? '' : `\n  ${printableLines(traceOf(entry.err, entry.level))}`;
   return `${timeOf(entry)} ${entry.level.padEnd(5)} ${printable(entry.msg ?? '')}${fields.join('')}${trace}\n`;
+}
+
+/** At words, for people. Later lines are indented. */
+function brokenLine(text: string, columns: number | undefined): string {
+  if (!columns) return text;
+  const [first = '', ...rest] = text.split('\n');
+  return [wrapText(first, columns - 2).join('\n  '), ...rest].join('\n');
 }
 
 interface RequestEntry extends Entry {

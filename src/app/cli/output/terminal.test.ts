@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { CommandContext } from '../command.ts';
-import { painterFor } from './terminal.ts';
+import { painterFor, wholeWords } from './terminal.ts';
 
 const TERMINAL = { TERM: 'xterm-256color' };
 
@@ -22,4 +22,12 @@ test('paints on capable terminals only, unless the environment says otherwise', 
     const context: CommandContext = { env, isTerminal, print: () => {}, warn: () => {} };
     assert.equal(painterFor(context)('x', 'bold') !== 'x', expected, JSON.stringify({ isTerminal, env }));
   }
+});
+
+test('breaks a text at words, and keeps the indentation of its lines', () => {
+  assert.equal(
+    wholeWords('postern: one two three\n  advice that is long', 16),
+    'postern: one\n  two three\n  advice that\n    is long',
+  );
+  assert.equal(wholeWords('postern: one two three', null), 'postern: one two three');
 });

@@ -1,3 +1,4 @@
+import { wrapText } from '../../../kit/text/terminal-text.ts';
 import type { CommandContext } from '../command.ts';
 
 const DEFAULT_WIDTH = 80;
@@ -7,6 +8,17 @@ export function terminalWidth({ isTerminal, env }: CommandContext): number | nul
   if (!isTerminal) return null;
   const columns = Number(env['COLUMNS'] ?? process.stdout.columns);
   return Number.isInteger(columns) && columns > 0 ? columns : DEFAULT_WIDTH;
+}
+
+/** A text for a terminal breaks at words, and lines after the first are indented by two more columns; null: it is none. */
+export function wholeWords(text: string, width: number | null): string {
+  if (width === null) return text;
+  const broken = text.split('\n').map((line) => {
+    const indent = ' '.repeat(line.length - line.trimStart().length);
+    const lines = wrapText(line.trimStart(), width - indent.length - 2);
+    return `${indent}${lines.join(`\n${indent}  `)}`;
+  });
+  return broken.join('\n');
 }
 
 const CODES = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, cyan: 36 } as const;

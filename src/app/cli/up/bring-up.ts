@@ -9,7 +9,7 @@ import type { LoadedConfig } from '../../settings/load.ts';
 import { settingOf } from '../../settings/schema.ts';
 import { dialled } from '../doctor/dial.ts';
 import { administratorLink, loginLink } from '../open/login-link.ts';
-import { sayWhileSlow } from '../output/terminal.ts';
+import { sayWhileSlow, terminalWidth, wholeWords } from '../output/terminal.ts';
 import { installService } from '../service/install-service.ts';
 import { checkMachine, identityHostFor } from './check-machine.ts';
 import { upFailed } from './errors.ts';
@@ -44,7 +44,6 @@ import {
   findSettings,
   givenSettings,
   isOwnNewFile,
-  isUnchosen,
   loadSettings,
   missingSettings,
   type Settings,
@@ -278,6 +277,7 @@ async function publish(request: UpRequest, { place, loaded, server, changes }: U
     administrator: identity === null || !context.isTerminal ? null : await administratorLink(loaded.config.data_dir),
     console: consoleLines(await consolePlace(transport, request, { loaded, console }), context),
     connection: await connectionFlags(loaded, context),
+    width: terminalWidth(context),
   };
   for (const line of summaryLines(summary)) context.print(line);
   return true;
@@ -355,9 +355,7 @@ async function startServer(request: UpRequest, start: Start): Promise<StartedSer
 }
 
 async function inTerminal({ context, ports }: UpRequest, { place, loaded }: Start): Promise<StartedServer> {
-  // A person who reads this terminal wants the address, not a line per request.
-  const quiet = context.isTerminal && isUnchosen('log_level', loaded) ? ['--log-level', 'warn'] : [];
-  const server = ports.serve(['--config', place.file, ...quiet], { ...context, isTerminal: false });
+  const server = ports.serve(['--config', place.file], { ...context, isTerminal: false });
   try {
     await untilRunning({ loaded, ports }, server.ended);
   } catch (error) {
@@ -368,7 +366,8 @@ async function inTerminal({ context, ports }: UpRequest, { place, loaded }: Star
     requireSettings: requireSettingsOf(place),
     stop: () => server.stop(),
     untilEnd: () => {
-      context.print('The server runs until you press Ctrl-C. As root on a machine with systemd, it becomes a service.');
+      const end = 'The server runs until you press Ctrl-C. As root on a machine with systemd, it becomes a service.';
+      context.print(wholeWords(end, terminalWidth(context)));
       return server.ended;
     },
   };

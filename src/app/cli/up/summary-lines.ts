@@ -4,7 +4,7 @@ import { Resources } from '../../../client/generated/resources.ts';
 import type { WantedPeople } from '../../../client/publish/wanted-edge.ts';
 import type { Transport } from '../../../client/transport.ts';
 import type { IdentityAddress } from '../../../control/identity/contracts.ts';
-import { shellWord } from '../../../kit/text/terminal-text.ts';
+import { shellWord, wrapText } from '../../../kit/text/terminal-text.ts';
 import { isPublicName } from '../../../proxy/acme/names.ts';
 import { printable } from '../output/cell-text.ts';
 
@@ -20,6 +20,8 @@ interface Summary {
   readonly console: readonly string[];
   /** Flags with which other commands find the server. */
   readonly connection: string;
+  /** Columns of the terminal; null: nothing is broken into lines. */
+  readonly width: number | null;
 }
 
 const WIDTH = 15;
@@ -33,6 +35,7 @@ export function summaryLines({
   connection,
   console,
   administrator,
+  width,
 }: Summary): readonly string[] {
   const rows: (readonly [string, string])[] = [['Address', url]];
   for (const [index, line] of certificates.entries()) rows.push([index === 0 ? 'Certificate' : '', line]);
@@ -48,7 +51,20 @@ export function summaryLines({
       `${administrator} (makes you the first one: once, within 24 hours; replaces earlier links)`,
     ]);
   for (const [index, line] of console.entries()) rows.push([index === 0 ? 'Console' : '', line]);
-  return ['', ...rows.map(([name, text]) => printable(`${name === '' ? '' : `${name}:`}`.padEnd(WIDTH) + text))];
+  const lines = rows.map(([name, text]) => printable(`${name === '' ? '' : `${name}:`}`.padEnd(WIDTH) + text));
+  return ['', ...lines.flatMap((line) => brokenRow(line, width))];
+}
+
+/** A command that somebody copies. */
+const COMMAND = /(?:^|: )(?:postern|ssh) \S/;
+
+/** A row breaks at words, and goes on below its text. A command breaks before a flag, so that a shell takes all of it. */
+function brokenRow(row: string, width: number | null): readonly string[] {
+  const [label, text] = [row.slice(0, WIDTH), row.slice(WIDTH)];
+  if (width === null || row.length <= width) return [row];
+  const indent = ' '.repeat(WIDTH);
+  if (COMMAND.test(text)) return [`${label}${text.replaceAll(' --', ` \\\n${indent}  --`)}`];
+  return wrapText(text, width - WIDTH).map((line, at) => `${at === 0 ? label : indent}${line}`);
 }
 
 const LOOK_AGAIN_MS = 500;

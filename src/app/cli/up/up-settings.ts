@@ -56,7 +56,7 @@ export function standardSettings({ host, loaded, everywhere }: StandardSettings)
   return new Map([...wanted].filter(([name]) => isUnchosen(name, loaded)));
 }
 
-export function isUnchosen(name: string, { sources }: Pick<LoadedConfig, 'sources'>): boolean {
+function isUnchosen(name: string, { sources }: Pick<LoadedConfig, 'sources'>): boolean {
   return sources[name] === 'default' || sources[name] === 'unset';
 }
 

@@ -63,7 +63,7 @@ async function createKey(
   opened.defer(() => store.close());
   const replica = await Replica.open(store);
   opened.defer(() => replica.close());
-  const { logger, requestLogger } = createLog('error', { write: (line) => process.stderr.write(line) });
+  const { logger, apiRequestLogger } = createLog('error', { write: (line) => process.stderr.write(line) });
   const api = await openApi({
     catalog: createCatalog(resources, modules),
     registry: new Registry(),
@@ -72,7 +72,7 @@ async function createKey(
     replica,
     clock: systemClock,
     logger,
-    requestLogger,
+    apiRequestLogger,
     health: new Health(),
     // Nothing is served, but the event that reports the new key contains its address.
     baseUrl: config.api_url ?? 'http://localhost',

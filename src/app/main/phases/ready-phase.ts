@@ -75,15 +75,14 @@ function addressesOf({ apiListener, edge, gateway, nodes }: DataPlaneOpened): Ru
 function reportReady(earlier: DataPlaneOpened, addresses: RunningServer['addresses']): void {
   const { config, options, logger, store, baseUrl } = earlier;
   const isRead = options.logDestination === undefined && process.stdout.isTTY;
-  (isRead ? logger : logger.child({}, { level: 'info' })).info(
-    {
-      addresses: readyAddresses(addresses),
-      base_url: baseUrl,
-      version: programVersion(),
-      data_dir: config.data_dir,
-      engine: store.engine,
-      roles: config.roles,
-    },
-    'ready',
-  );
+  const facts = {
+    addresses: readyAddresses(addresses),
+    base_url: baseUrl,
+    version: programVersion(),
+    data_dir: config.data_dir,
+    engine: store.engine,
+    roles: config.roles,
+  };
+  if (isRead) logger.debug(facts, 'ready');
+  else logger.child({}, { level: 'info' }).info(facts, 'ready');
 }

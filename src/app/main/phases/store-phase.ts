@@ -51,7 +51,7 @@ export function planStart(config: Config, options: ServerOptions): ServerStart {
   return { config, options, predecessor, sockets, late };
 }
 
-export interface StoreOpened extends ServerStart, Pick<ServerLog, 'logger' | 'requestLogger'> {
+export interface StoreOpened extends ServerStart, Pick<ServerLog, 'logger' | 'requestLogger' | 'apiRequestLogger'> {
   readonly log: ServerLog;
   readonly store: Store;
   /** All records, in memory. */
@@ -64,7 +64,7 @@ export interface StoreOpened extends ServerStart, Pick<ServerLog, 'logger' | 're
 export async function openStorePhase(start: ServerStart, opened: AsyncDisposableStack): Promise<StoreOpened> {
   const { config, options, predecessor } = start;
   const log = createLog(config.log_level, options.logDestination, nodeName(config));
-  const { logger, requestLogger } = log;
+  const { logger, requestLogger, apiRequestLogger } = log;
   opened.defer(() => log.flush());
 
   predecessor?.refuseOtherDirectory(config.data_dir);
@@ -82,7 +82,7 @@ export async function openStorePhase(start: ServerStart, opened: AsyncDisposable
   opened.defer(() => upkeep.close());
   const replica = await Replica.open(store);
   opened.defer(() => replica.close());
-  return { ...start, log, logger, requestLogger, store, replica, owned };
+  return { ...start, log, logger, requestLogger, apiRequestLogger, store, replica, owned };
 }
 
 export interface ConfigurationFollowed extends StoreOpened, Pick<OpenedNodes, 'membership' | 'links' | 'news'> {
