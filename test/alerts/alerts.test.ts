@@ -347,10 +347,7 @@ test('every list has an alert with what to do, until somebody dismisses it', asy
   assert.deepEqual(await problems(), [alert.id]);
   const operator = { env: operatorEnv(world) };
   const status = await runCommand(['status'], operator);
-  assert.match(
-    status.stdout,
-    /^problem: the event destination "chat" .* accepts no events\n {2}check the destination/m,
-  );
+  assert.match(status.stdout, /^problem: the event destination "chat" accepts no events\n {2}check the destination/m);
   assert.equal(status.code, 1);
   const dismissed = await runCommand(['alerts', 'dismiss', alert.id], operator);
   assert.equal(dismissed.code, 0, dismissed.stderr);

@@ -95,7 +95,9 @@ suite('GET /problems', () => {
     });
     assert.deepEqual(await about(destination), []);
     await world.api('POST', `/event_destinations/${destination}/pause`);
-    assert.deepEqual(await about(destination), ['hint destinations: ID (log) is paused: its events wait']);
+    assert.deepEqual(await about(destination), [
+      'hint destinations: the event destination "log" is paused: its events wait',
+    ]);
   });
 
   test('leaves out checks about objects that the key may not read, and names them', async () => {

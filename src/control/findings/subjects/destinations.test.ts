@@ -15,9 +15,9 @@ test('destinations: a suspended one is a problem, a paused one a hint, and an ac
   assert.deepEqual(
     found.map(({ level, message, about }) => [level, message, about?.id]),
     [
-      ['problem', 'ed_1 (audit log) is suspended: it accepted no events for too long', 'ed_1'],
-      ['hint', 'ed_2 is paused: its events wait', 'ed_2'],
-      ['ok', 'ed_3 is active', undefined],
+      ['problem', 'the event destination "audit log" is suspended: it accepted no events for too long', 'ed_1'],
+      ['hint', 'the event destination ed_2 is paused: its events wait', 'ed_2'],
+      ['ok', 'the event destination ed_3 is active', undefined],
     ],
   );
   assert.match(found[0]?.advice ?? '', /event-destinations resume ed_1$/);

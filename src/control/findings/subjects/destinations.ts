@@ -18,8 +18,9 @@ const { kinds, found, ok } = findingTable('destinations', {
   },
 });
 
-function nameOf({ id, description }: CheckedDestination): string {
-  return description === '' ? id : `${id} (${description})`;
+/** People know it by its description. The finding names the id beside it. */
+function nameOf({ id, description }: Pick<CheckedDestination, 'id' | 'description'>): string {
+  return `the event destination ${description === '' ? id : `"${description}"`}`;
 }
 
 /** Event destinations that get nothing. */
@@ -54,8 +55,8 @@ const deliveryStuck: AlertKind = {
     const subjects = new Set(stuck.map(({ destinationId }) => destinationId));
     return [...subjects].map((subject) => {
       const description = facts.record('event_destination', subject)?.doc['description'];
-      const name = typeof description === 'string' && description !== '' ? `"${description}" (${subject})` : subject;
-      return { subject, state: 'bad' as const, title: `the event destination ${name} accepts no events` };
+      const name = nameOf({ id: subject, description: typeof description === 'string' ? description : '' });
+      return { subject, state: 'bad' as const, title: `${name} accepts no events` };
     });
   },
 };
