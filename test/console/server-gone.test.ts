@@ -124,4 +124,19 @@ test('the page says within three seconds that the server is gone, and stops when
   await banner.waitFor({ state: 'detached' });
   await page.getByText('The server answers again.').last().waitFor();
   assert.equal(await page.getByText('Send this link to your guest.').count(), 1);
+
+  // It said "The server answers again." on a page that had just been opened, and waited behind its other requests.
+  const fresh = await ConsoleVisitor.open(browser, world.baseUrl);
+  let asked = 0;
+  await fresh.page.route('**/live?topics=pulse', async (route) => {
+    asked += 1;
+    if (asked === 1) await new Promise((resolve) => setTimeout(resolve, 1_500));
+    await route.continue().catch(() => {});
+  });
+  const answered = fresh.page.waitForResponse(/live\?topics=pulse/);
+  await fresh.logIn(TEST_API_KEY);
+  await answered;
+  await fresh.settle();
+  assert.equal(await fresh.page.getByText('The server answers again.').count(), 0);
+  assert.equal(asked, 1);
 });

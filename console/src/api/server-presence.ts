@@ -10,6 +10,8 @@ export const goneSince = signal<number | null>(null);
  */
 const SILENCE_MS = 1_800;
 const ATTEMPT_MS = 1_000;
+/** A page that opens asks for much at once, and its first attempt waits behind that. */
+const FIRST_ATTEMPT_MS = 5_000;
 const RETRY_MS = 1_000;
 
 /** Follows the pulse of the server until it is stopped, while somebody looks at the page. */
@@ -20,10 +22,12 @@ export function followServer(): () => void {
 }
 
 async function follow(stop: AbortSignal): Promise<void> {
+  let attemptMs = FIRST_ATTEMPT_MS;
   while (!stop.aborted) {
     await untilVisible(stop);
     if (stop.aborted) return;
-    const outcome = await listen(stop);
+    const outcome = await listen(stop, attemptMs);
+    attemptMs = ATTEMPT_MS;
     if (outcome === 'unavailable') return;
     if (outcome === 'gone') goneSince.value ??= Date.now();
     // A stream that ended is opened again at once: that shows whether the server is still there.
@@ -32,7 +36,7 @@ async function follow(stop: AbortSignal): Promise<void> {
 }
 
 /** `ended`: it was there. `busy`: it answers, and has no room for the stream. */
-async function listen(stop: AbortSignal): Promise<'ended' | 'gone' | 'busy' | 'unavailable'> {
+async function listen(stop: AbortSignal, attemptMs: number): Promise<'ended' | 'gone' | 'busy' | 'unavailable'> {
   const attempt = new AbortController();
   const abort = (): void => attempt.abort();
   stop.addEventListener('abort', abort);
@@ -40,7 +44,7 @@ async function listen(stop: AbortSignal): Promise<'ended' | 'gone' | 'busy' | 'u
     if (document.hidden) attempt.abort();
   };
   document.addEventListener('visibilitychange', hide);
-  const timer = setTimeout(abort, ATTEMPT_MS);
+  const timer = setTimeout(abort, attemptMs);
   try {
     const response = await send('GET', '/live?topics=pulse', { headers: sessionHeaders(), signal: attempt.signal });
     clearTimeout(timer);

@@ -119,6 +119,7 @@ const UNTELLING = new Set([
   'email',
   'token',
   'url',
+  'public_url',
 ]);
 
 function isTelling(name: string, field: JsonSchema): boolean {

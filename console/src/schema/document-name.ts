@@ -3,6 +3,7 @@ import { textAt } from '../format/text.ts';
 
 /** What people call a document by, best first. */
 export const NAMING_FIELDS = [
+  'public_url',
   'name',
   'description',
   'domain',
@@ -12,7 +13,6 @@ export const NAMING_FIELDS = [
   'subject_common_name',
   'cidr',
   'address',
-  'public_url',
   'hostport',
   'match',
   'ip',

@@ -8,12 +8,12 @@ import { query } from '../../router/location.ts';
 import { isBackend, type ResourceType, resourceTypes } from '../../schema/resource-types.ts';
 import { capital } from '../../shell/navigation.ts';
 
-/** One tab per kind of backend that the server knows; without a choice, the first that has something. */
+/** One tab per kind of backend that the server knows; without a choice, the one that has most. */
 export function BackendsPage() {
   const kinds = resourceTypes.value.filter(isBackend);
   const isChosen = query.value.has('tab');
-  const loaded = useLoaded(`first backends ${isChosen}`, (abort) =>
-    isChosen ? Promise.resolve(kinds) : fullFirst(kinds, abort),
+  const loaded = useLoaded(`fullest backends ${isChosen}`, (abort) =>
+    isChosen ? Promise.resolve(kinds) : fullestFirst(kinds, abort),
   );
   return (
     <>
@@ -31,12 +31,12 @@ export function BackendsPage() {
   );
 }
 
-async function fullFirst(kinds: readonly ResourceType[], abort: AbortSignal): Promise<readonly ResourceType[]> {
+async function fullestFirst(kinds: readonly ResourceType[], abort: AbortSignal): Promise<readonly ResourceType[]> {
   const counts = await Promise.all(
     kinds.map(async ({ list }) =>
       areAllowed(list.scopes) ? ((await request('GET', `${list.path}?limit=1`, { abort })).count ?? 0) : 0,
     ),
   );
-  const full = kinds.filter((_, at) => (counts[at] ?? 0) > 0);
-  return [...full, ...kinds];
+  const countOf = new Map(kinds.map(({ tag }, at) => [tag, counts[at] ?? 0]));
+  return kinds.toSorted((one, other) => (countOf.get(other.tag) ?? 0) - (countOf.get(one.tag) ?? 0));
 }

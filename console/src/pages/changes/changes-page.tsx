@@ -72,7 +72,7 @@ const COLUMNS: readonly Column<Document>[] = [
   },
   { name: MESSAGE, class: 'low', cell: (row) => <span dir="auto">{textAt(row, 'message')}</span> },
   { name: 'Who', class: 'middle', cell: (row) => <AuthorName author={(row as unknown as Change).author} /> },
-  { name: 'Via', class: 'middle col-narrow', cell: (row) => <Chip>{(row as unknown as Change).author.via}</Chip> },
+  { name: 'Via', class: 'middle col-chip', cell: (row) => <Chip>{(row as unknown as Change).author.via}</Chip> },
   { name: 'When', class: 'col-time', cell: (row) => <Time at={row['at']} /> },
 ];
 

@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks';
+import { asApiError } from '../../api/api-error.ts';
 import { request } from '../../api/request.ts';
 import { ConfirmButton } from '../../components/confirm-button.tsx';
 import { toast } from '../../components/toast.tsx';
@@ -9,16 +10,41 @@ interface Undone {
   readonly skipped: readonly { readonly kind: string; readonly id: string }[];
 }
 
-/** `onUndone`: absent, the page of the new change is shown. */
-export function UndoButton({ revision, onUndone }: { revision: string; onUndone?: () => void }) {
+/** For the change that somebody has just made here: nothing has come after it, and undoing it can be undone too. */
+export function UndoAtOnceButton({ revision, onUndone }: { revision: number; onUndone: () => void }) {
+  const [isBusy, setBusy] = useState(false);
+  const undo = async (): Promise<void> => {
+    setBusy(true);
+    try {
+      await undoChange(String(revision), {});
+      toast('The change is undone.');
+      onUndone();
+    } catch (error) {
+      toast(asApiError(error).message, 'danger');
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <button type="button" disabled={isBusy} onClick={() => void undo()}>
+      Undo
+    </button>
+  );
+}
+
+async function undoChange(revision: string, body: object): Promise<Undone> {
+  const { data } = await request<Undone>('POST', `/changes/${encodeURIComponent(revision)}/undo`, { body });
+  for (const { kind, id } of data.skipped) toast(`${kind.replaceAll('_', ' ')} ${id} does not come back.`, 'warn');
+  return data;
+}
+
+/** Shows the page of the new change then. */
+export function UndoButton({ revision }: { revision: string }) {
   const [isForced, setForced] = useState(false);
   const [message, setMessage] = useState('');
   const undo = async (): Promise<void> => {
     const body = { ...(isForced && { force: true }), ...(message !== '' && { message }) };
-    const { data } = await request<Undone>('POST', `/changes/${encodeURIComponent(revision)}/undo`, { body });
-    for (const { kind, id } of data.skipped) toast(`${kind.replaceAll('_', ' ')} ${id} does not come back.`, 'warn');
-    if (onUndone === undefined) navigate(`/changes/${data.revision}`);
-    else onUndone();
+    navigate(`/changes/${(await undoChange(revision, body)).revision}`);
   };
   return (
     <ConfirmButton

@@ -3,7 +3,7 @@ import { isAllowed } from '../../api/scopes.ts';
 import { CopyBox } from '../../components/copy-box.tsx';
 import { StepHeading } from '../../components/step-heading.tsx';
 import { href, navigate } from '../../router/location.ts';
-import { UndoButton } from '../changes/undo-button.tsx';
+import { UndoAtOnceButton } from '../changes/undo-button.tsx';
 import { Invitations } from './invitations.tsx';
 import { type Published, urlOf } from './publish-request.ts';
 import { agentCommand } from './test-target.ts';
@@ -45,7 +45,7 @@ export function PublishedView({ wanted, labels, published, onAgain }: PublishedP
         <button type="button" onClick={onAgain}>
           Publish another
         </button>
-        {isAllowed('changes:write') && <UndoButton revision={String(revision)} onUndone={() => navigate('/sites')} />}
+        {isAllowed('changes:write') && <UndoAtOnceButton revision={revision} onUndone={() => navigate('/sites')} />}
       </div>
     </section>
   );

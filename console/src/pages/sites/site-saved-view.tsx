@@ -2,7 +2,7 @@ import { useEffect } from 'preact/hooks';
 import type { WantedEdge } from '../../../../src/client/publish/wanted-edge.ts';
 import { isAllowed } from '../../api/scopes.ts';
 import { CopyBox } from '../../components/copy-box.tsx';
-import { UndoButton } from '../changes/undo-button.tsx';
+import { UndoAtOnceButton } from '../changes/undo-button.tsx';
 import { Invitations } from '../publish/invitations.tsx';
 
 export interface SiteSaved {
@@ -33,7 +33,7 @@ export function SiteSavedView({ saved, onUndone }: { saved: SiteSaved; onUndone:
         {isOwn && <Invitations wanted={people} />}
         {isAllowed('changes:write') && (
           <div class="line">
-            <UndoButton revision={String(revision)} onUndone={onUndone} />
+            <UndoAtOnceButton revision={revision} onUndone={onUndone} />
           </div>
         )}
       </div>
