@@ -49,6 +49,7 @@ const MAY_NAME_A_MODULE: Readonly<Record<string, string>> = {
   'src/app/main/problems.ts':
     'a composition root: which records would end a start, those of guests and programs included',
   'src/app/main/address-lists.ts': 'a composition root: loads lists with the settings that the module declares',
+  'src/app/main/data-plane/traffic.ts': 'a composition root: a site that the module pauses does not fail',
   'src/app/main/people/route-clients.ts': 'a composition root: derives clients from the configuration of the module',
   'src/app/main/people/console-people.ts': 'a composition root: gives the console the rules that the module has',
 };

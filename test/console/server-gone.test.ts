@@ -125,7 +125,7 @@ test('the page says within three seconds that the server is gone, and stops when
   await page.getByText('The server answers again.').last().waitFor();
   assert.equal(await page.getByText('Send this link to your guest.').count(), 1);
 
-  // It said "The server answers again." on a page that had just been opened, and waited behind its other requests.
+  // A page that had just been opened, and was slow, said "The server answers again.".
   const fresh = await ConsoleVisitor.open(browser, world.baseUrl);
   let asked = 0;
   await fresh.page.route('**/live?topics=pulse', async (route) => {

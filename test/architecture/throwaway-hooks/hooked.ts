@@ -179,6 +179,7 @@ function prepared({ mark, maxBytes, configuredBy }: Marking, runtime: HookedRunt
       runtime?.count('admitted');
       return judge(request);
     },
+    whyRefused: ({ clientAddress }) => `refused ${clientAddress}`,
     later: {
       judge: ({ path }) => (path === '/late' ? REFUSED : LATE),
     },

@@ -78,6 +78,8 @@ test('a module with every hook is served by settings, API, edge and tunnels', { 
   // A redirect.
   const moved = await edge.ask(host, '/moved');
   assert.deepEqual([moved.status, moved.headers['location']], [307, 'https://elsewhere.example/']);
+  const why = await edge.api('POST', '/explain', { url: `https://${host}/refused`, address: '192.0.2.9' });
+  assert.match(JSON.stringify(why.decisions), /refused 192\.0\.2\.9/);
   const explained = await edge.api('POST', '/explain', { url: `https://${host}/moved` });
   assert.deepEqual([explained.outcome.status, explained.outcome.location], [307, 'https://elsewhere.example/']);
 

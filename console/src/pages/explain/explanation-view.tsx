@@ -97,7 +97,7 @@ function RefusedBy({ refusal, explanation }: { refusal: Decision; explanation: E
   return (
     <span class="line">
       {refusal.module}
-      {edge?.uri.includes('/edges/https/') && <a href={href(`/sites/${edge.id}`)}>Change who may enter</a>}
+      {edge !== null && route !== null && <a href={href(`/sites/${edge.id}`)}>Change who may enter</a>}
       {edge !== null && route !== null && (
         <a href={href(`/edges/${edge.id}/routes/${route.id}`)}>All modules of the route</a>
       )}

@@ -10,7 +10,7 @@ export function terminalWidth({ isTerminal, env }: CommandContext): number | nul
   return Number.isInteger(columns) && columns > 0 ? columns : DEFAULT_WIDTH;
 }
 
-/** A text for a terminal breaks at words, and lines after the first are indented by two more columns; null: it is none. */
+/** Breaks a text for a terminal at words. Later lines are indented by two more columns. Null: it is no terminal. */
 export function wholeWords(text: string, width: number | null): string {
   if (width === null) return text;
   const broken = text.split('\n').map((line) => {

@@ -58,7 +58,7 @@ export function summaryLines({
 /** A command that somebody copies. */
 const COMMAND = /(?:^|: )(?:postern|ssh) \S/;
 
-/** A row breaks at words, and goes on below its text. A command breaks before a flag, so that a shell takes all of it. */
+/** A row breaks at words, and goes on below its text. A command breaks before its flags, as a shell takes it. */
 function brokenRow(row: string, width: number | null): readonly string[] {
   const [label, text] = [row.slice(0, WIDTH), row.slice(WIDTH)];
   if (width === null || row.length <= width) return [row];
