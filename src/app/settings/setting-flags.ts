@@ -86,7 +86,7 @@ export const FIRST_SETTINGS: readonly string[] = [
 const OTHER = 'Other settings';
 /**
  * Groups of the reference page and of `postern server --help`, each with the names or the beginnings of names of its
- * settings. The longest one decides.
+ * settings. The longest one decides. Settings of modules name their group.
  */
 const GROUPS: readonly (readonly [title: string, names: readonly string[]])[] = [
   [
@@ -102,11 +102,11 @@ const GROUPS: readonly (readonly [title: string, names: readonly string[]])[] = 
     'Requests and headers',
     ['ambiguous_paths', 'drop_request_headers', 'forwarded_header', 'request_id_header', 'hsts_'],
   ],
-  ['Limits of the edge', ['edge_', 'rate_limit_keys']],
+  ['Limits of the edge', ['edge_']],
   ['Upstreams', ['upstream_', 'file_roots']],
   ['Certificates', ['acme', 'certificate_file_dirs']],
-  ['Client certificates and lists of addresses', ['crl_', 'lists_', 'country_database']],
-  ['Logins', ['oidc_', 'oauth_', 'login_', 'password_', 'agent_issuer_allow_cidrs']],
+  ['Client certificates and lists of addresses', []],
+  ['Logins', []],
   ['Identity host and mail', ['identity_', 'smtp_url', 'mail_from']],
   ['Tunnels', ['tunnel_', 'tcp_ports']],
   ['Several nodes', ['node_name', 'peer_', 'tunnel_address']],
@@ -120,6 +120,8 @@ const GROUPS: readonly (readonly [title: string, names: readonly string[]])[] = 
 ];
 
 function groupOf(setting: string): string {
+  const { group } = settingOf(setting);
+  if (group !== undefined) return group;
   const fits = GROUPS.flatMap(([title, names]) =>
     names.filter((each) => setting.startsWith(each)).map((each) => ({ title, length: each.length })),
   );
@@ -132,7 +134,9 @@ export function settingsInGroups<Name extends string>(
   names: readonly Name[],
 ): readonly (readonly [title: string, names: readonly Name[]])[] {
   const inGroups = Map.groupBy(names, groupOf);
-  return [...GROUPS.map(([title]) => title), OTHER].flatMap((title) => {
+  const titles = new Set([...GROUPS.map(([title]) => title), ...inGroups.keys()]);
+  titles.delete(OTHER);
+  return [...titles, OTHER].flatMap((title) => {
     const settings = inGroups.get(title);
     return settings === undefined ? [] : [[title, settings] as const];
   });

@@ -43,9 +43,11 @@ interface SettingText {
   readonly secrecy?: Secrecy;
   /** Set while nothing reads the value yet: the version from which it has an effect. */
   readonly usedFrom?: string;
+  /** For a module's setting: the heading that it has in help and in the reference. */
+  readonly group?: string;
 }
 
-export interface Setting<Value> extends Required<Omit<SettingText, 'usedFrom'>> {
+export interface Setting<Value> extends Required<Omit<SettingText, 'usedFrom' | 'group'>>, Pick<SettingText, 'group'> {
   readonly kind: SettingKind<Value>;
   readonly usedFrom: string | null;
   readonly isOptional: boolean;

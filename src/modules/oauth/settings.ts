@@ -40,6 +40,7 @@ function withoutEndSlashes(map: JsonObject): OauthEndpoints {
 /** Settings of logins at OAuth providers. */
 export const oauthSettings = {
   oauth_endpoints: declared(endpointMap, {
+    group: 'Logins',
     default: {},
     description:
       'Addresses of OAuth providers that differ from the public ones, for GitHub Enterprise, GitLab self-managed and a tenant of Microsoft: a map from the provider to authorize_url, token_url and api_url. Absent ones are those of the public service.',
