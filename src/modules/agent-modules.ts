@@ -34,6 +34,7 @@ export function summaryOf(
 /** A form as the agent's commands read it: the declaration, and the facts of each field's schema. */
 export interface CommandForm extends Omit<AgentForm, 'fields'> {
   readonly module: string;
+  readonly isLogin?: boolean;
   readonly fields: readonly CommandField[];
 }
 
@@ -59,9 +60,10 @@ const KINDS: Readonly<Record<string, FieldKind>> = {
   number: 'number',
 };
 
-export function commandForm({ name, config, agent }: AgentModule): CommandForm {
+export function commandForm({ name, config, agent, isLogin }: AgentModule): CommandForm {
   const schema = agent.schema ?? config;
-  return { module: name, ...agent.form, fields: agent.form.fields.map((field) => commandField(name, field, schema)) };
+  const fields = agent.form.fields.map((field) => commandField(name, field, schema));
+  return { module: name, ...(isLogin !== undefined && { isLogin }), ...agent.form, fields };
 }
 
 /**

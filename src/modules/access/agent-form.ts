@@ -36,6 +36,7 @@ export const accessAgentSchema = Type.Object({
 
 export const accessAgentForm: AgentForm = {
   order: 5,
+  group: 'entry',
   key: 'access',
   shape: 'map',
   protocols: ['https'],

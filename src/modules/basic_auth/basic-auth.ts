@@ -14,6 +14,7 @@ import { PasswordsOnRoute } from './passwords-on-route.ts';
 
 const basicAuthAgentForm: AgentForm = {
   order: 1.7,
+  group: 'entry',
   key: 'basic_auth',
   shape: 'list',
   protocols: ['https'],

@@ -41,6 +41,11 @@ export interface AgentRecord {
 export interface AgentForm {
   /** Position among the forms, in help and messages. */
   readonly order: number;
+  /**
+   * Where `postern http --help` shows its flags: among those that say who may enter, or those of a login at another
+   * provider, whose flag of `bare` is among the former. Absent: among those that change or limit requests.
+   */
+  readonly group?: 'entry' | 'provider';
   /** Key of a tunnel in the agent's file. */
   readonly key: string;
   /** Form of the key's value: a map of the fields, the value of the only field, or `true`. */

@@ -32,6 +32,7 @@ const ipRestrictionAgentSchema = Type.Object({
 
 const ipRestrictionAgentForm: AgentForm = {
   order: 2,
+  group: 'entry',
   key: 'ip_restriction',
   shape: 'map',
   protocols: ['https', 'http', 'tcp', 'tls'],

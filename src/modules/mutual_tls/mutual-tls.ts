@@ -65,6 +65,7 @@ const mutualTlsAgentSchema = Type.Object({
 
 const mutualTlsAgentForm: AgentForm = {
   order: 3,
+  group: 'entry',
   key: 'mutual_tls_cas',
   shape: 'list',
   protocols: ['https'],

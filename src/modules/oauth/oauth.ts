@@ -36,6 +36,7 @@ const oauthFormSchema = Type.Object({
 
 const oauthAgentForm: AgentForm = {
   order: 1.5,
+  group: 'provider',
   key: 'oauth',
   shape: 'map',
   protocols: ['https'],

@@ -108,6 +108,7 @@ function firstName(claim: string): string {
 /** The fields are those of the module's configuration. */
 const oidcAgentForm: AgentForm = {
   order: 1,
+  group: 'provider',
   key: 'oidc',
   shape: 'map',
   protocols: ['https'],

@@ -102,23 +102,19 @@ const TUNNEL_FLAGS: Readonly<Record<TunnelCommandName, () => readonly Flag[]>> =
   ],
 };
 
-/** Modules that say who may enter; the others change or limit requests. */
-const WHO_MAY_ENTER = ['oidc', 'oauth', 'basic_auth', 'ip_restriction', 'mutual_tls', 'access'];
-
 /**
  * Flags of modules, in the order in which people look for them. Tunnels without requests have few, among their own
  * flags.
  */
 export function tunnelGroups(command: TunnelCommandName): readonly FlagGroup[] {
   if (command !== 'http') return [];
-  const entering = moduleFlags('http', (module) => WHO_MAY_ENTER.includes(module));
-  const isAtProvider = ({ name }: Flag): boolean => /^(?:oidc|oauth)-/.test(name);
+  const flagsIn = (group?: 'entry' | 'provider'): readonly Flag[] => moduleFlags('http', (each) => each === group);
   return [
-    { title: 'Who may enter', flags: entering.filter((flag) => !isAtProvider(flag)) },
-    { title: 'Login at another provider', flags: entering.filter(isAtProvider), isBrief: true },
+    { title: 'Who may enter', flags: flagsIn('entry') },
+    { title: 'Login at another provider', flags: flagsIn('provider'), isBrief: true },
     {
       title: 'Requests and responses',
-      flags: moduleFlags('http', (module) => !WHO_MAY_ENTER.includes(module)),
+      flags: flagsIn(),
       isBrief: true,
     },
   ];

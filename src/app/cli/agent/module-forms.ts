@@ -24,12 +24,14 @@ const KINDS: Readonly<Record<CommandField['kind'], FlagKind>> = {
   number: 'number',
 };
 
-/** The flags of every module, or of these, that a tunnel of the protocol can have. */
-export function moduleFlags(proto: PublishedProto, isMeant: (module: string) => boolean = () => true): readonly Flag[] {
+/** The flags of every module, or those of a group, that a tunnel of the protocol can have. */
+export function moduleFlags(proto: PublishedProto, isMeant: IsMeant = () => true): readonly Flag[] {
   return moduleForms()
-    .filter((form) => goesWith(form, proto) && isMeant(form.module))
-    .flatMap(flagsOf);
+    .filter((form) => goesWith(form, proto))
+    .flatMap((form) => flagsOf(form, isMeant));
 }
+
+type IsMeant = (group: CommandForm['group']) => boolean;
 
 /**
  * Names of the flags whose values may be secrets that the agent sends to its server: a header may hold a credential.
@@ -53,11 +55,13 @@ export function leadingFlag({ flag, fields }: CommandForm): string {
   return `--${flag?.name ?? fields.find((field) => field.flag !== undefined)?.flag?.name ?? ''}`;
 }
 
-function flagsOf({ flag, bare, fields }: CommandForm): readonly Flag[] {
-  const own = [flag, bare?.flag].flatMap((each): readonly Flag[] =>
-    each === undefined ? [] : [{ ...each, kind: 'switch' }],
-  );
-  return [...own, ...fields.flatMap((field) => flagOf(field) ?? [])];
+function flagsOf({ flag, bare, fields, group }: CommandForm, isMeant: IsMeant): readonly Flag[] {
+  const ofBare = group === 'provider' ? 'entry' : group;
+  const switches = [...(isMeant(group) ? [flag] : []), ...(isMeant(ofBare) ? [bare?.flag] : [])];
+  return [
+    ...switches.flatMap((each): readonly Flag[] => (each === undefined ? [] : [{ ...each, kind: 'switch' }])),
+    ...(isMeant(group) ? fields : []).flatMap((field) => flagOf(field) ?? []),
+  ];
 }
 
 function flagOf({ flag, kind, isCertificateFile, isRepeated, isSecret }: CommandField): Flag | null {

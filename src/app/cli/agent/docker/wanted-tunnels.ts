@@ -1,5 +1,7 @@
+import type { CommandForm } from '../../../../modules/agent-modules.ts';
 import type { TunnelSpec } from '../../../../tunnel/agent/handle.ts';
 import type { EndpointModules } from '../../../../tunnel/protocol/messages.ts';
+import { moduleForms } from '../module-forms.ts';
 import { addressOf, type Container, type Reach, SERVICE_LABELS, sharedNetwork } from './container.ts';
 import { type ContainerLabels, readLabels } from './container-labels.ts';
 
@@ -210,9 +212,15 @@ export interface Allowed {
   readonly allowPublic: boolean;
 }
 
-/** Modules that make visitors log in. The first stands for the identity host of the server. */
-const LOGINS = ['oidc', 'oauth', 'basic_auth'] as const;
-const LOGIN_AT_IDENTITY_HOST = {};
+/** Forms of modules that make visitors log in. */
+function logins(): readonly CommandForm[] {
+  return moduleForms().filter(({ isLogin }) => isLogin === true);
+}
+
+/** The login without any field, which is at the identity host of the server. */
+function loginAtIdentityHost(): EndpointModules {
+  return Object.fromEntries(logins().flatMap(({ module, bare }) => (bare === undefined ? [] : [[module, {}]])));
+}
 
 type Asked = Pick<ContainerLabels, 'login' | 'allowGroups' | 'allowEmails'>;
 
@@ -225,7 +233,7 @@ function narrowedModules(
   { modules, allowGroups: groups, allowEmails: emails, allowPublic }: Allowed,
 ): EndpointModules | { readonly reason: string } {
   const hasLists = groups.length + emails.length > 0;
-  const isLoginGiven = hasLists || LOGINS.some((name) => modules[name] !== undefined);
+  const isLoginGiven = hasLists || logins().some(({ module }) => modules[module] !== undefined);
   if (login === false && isLoginGiven) {
     return { reason: 'postern.login=false is rejected: docker.defaults of the agent require a login' };
   }
@@ -254,10 +262,10 @@ function narrowedModules(
     ...listField('allow_groups', isNarrowed ? (allowGroups ?? []) : groups),
     ...listField('allow_emails', isNarrowed ? (allowEmails ?? []) : emails),
   };
-  const needsLogin = hasLogin && LOGINS.every((name) => modules[name] === undefined);
+  const needsLogin = hasLogin && logins().every(({ module }) => modules[module] === undefined);
   return {
     ...modules,
-    ...(needsLogin && { [LOGINS[0]]: LOGIN_AT_IDENTITY_HOST }),
+    ...(needsLogin && loginAtIdentityHost()),
     ...(Object.keys(access).length > 0 && { access }),
   };
 }
