@@ -2,6 +2,7 @@ import type { ReportedFinding } from '../../kit/findings.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../kit/json.ts';
 import type { ListenAddress, ListenAddresses } from '../../kit/net/listen-address.ts';
 import type { ModuleSettings } from '../../modules/module-settings.ts';
+import { modules } from '../../modules/registry.ts';
 
 /** The settings of the server that checks judge. */
 export interface CheckedSettings {
@@ -209,8 +210,8 @@ export function checkedEdge(
   };
 }
 
-/** Modules of a route that keep strangers out. */
-const GUARDS = ['oidc', 'oauth', 'basic_auth', 'ip_restriction'] as const;
+/** Modules of a route that keep strangers out, whatever their configuration. */
+const GUARDS = modules.flatMap(({ name, isLogin }) => (isLogin === true || name === 'ip_restriction' ? [name] : []));
 
 interface RouteParts {
   readonly module: ModuleOn;
