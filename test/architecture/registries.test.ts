@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readdirSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { backendRecordKinds } from '../../src/backends/record-kinds.ts';
@@ -22,9 +22,7 @@ const MAY_NAME_A_MODULE: Readonly<Record<string, string>> = {
   'src/tunnel/agent/inspector/sensitive-headers.ts': "not the module: the name of Amazon's header",
   'src/control/api/openapi/headers.ts': 'the example of a header whose values begin with the name of a module',
   'src/control/findings/facts.ts':
-    'checks look at the authorities of clients and the issuers of logins, in either form',
-  'src/app/cli/agent/agent-syntax.ts': 'the flags of modules that decide who may enter stand first in the help',
-  'src/app/cli/agent/docker/wanted-tunnels.ts': 'which modules are a login, for containers that must have one',
+    'checks look at the authorities of clients, the issuers of logins and whether addresses are limited, in either form',
   'src/app/cli/edge/edge-arguments.ts':
     'the flag for a provider has the name of the protocol; names the command that removes passwords',
   'src/app/cli/import/caddy/caddy-handlers.ts': "not the module: a field of Caddy's reverse proxy",
@@ -53,6 +51,26 @@ const MAY_NAME_A_MODULE: Readonly<Record<string, string>> = {
   'src/app/main/people/route-clients.ts': 'a composition root: derives clients from the configuration of the module',
   'src/app/main/people/console-people.ts': 'a composition root: gives the console the rules that the module has',
 };
+/**
+ * Files of the console outside `console/src/modules` that name a module, with the reason why each must. The page is
+ * built without the code of the server, so what it has of a module is in a folder there.
+ */
+const PAGE_MAY_NAME_A_MODULE: Readonly<Record<string, string>> = {
+  'console/src/api/session.ts': 'not the module: a field of the login to the console, named after the protocol',
+  'console/src/pages/login/login-page.tsx': 'not the module: a field of the login to the console',
+  'console/src/schema/json-schema.ts': 'not the module: an abbreviation that labels write in capitals',
+  'console/src/components/module-card.tsx': 'imports the form for addresses, which replaces that of the schema',
+  'console/src/pages/sites/draft-of-site.ts': 'reads who may enter a site back into the form of a site',
+  'console/src/pages/sites/entry-text.ts': 'says in a sentence who may enter a site',
+  'console/src/pages/sites/site-health.tsx': 'a site that is paused has this module',
+  'console/src/pages/sites/site-pause.tsx': 'a site is paused with this module',
+};
+/** Pages about all modules, each written by hand, with the reason why. */
+const PAGES_ABOUT_ALL_MODULES: Readonly<Record<string, string>> = {
+  'docs/README.md': 'links every page, and so the README of every module',
+  'docs/concepts.md': 'says in a sentence what each module does',
+};
+
 /** Files outside of `src/edges/https` that name the HTTPS edge, with the reason why each must: at most 15. */
 const MAY_NAME_THE_HTTPS_EDGE: Readonly<Record<string, string>> = {
   'src/edges/registry.ts': 'the line of the kind',
@@ -78,7 +96,6 @@ const ORDINARY_WORDS = new Set([
   'access',
   'redirect',
   'rewrite',
-  'rate_limit',
   'request_headers',
   'response_headers',
 ]);
@@ -154,22 +171,51 @@ test('every backend kind has a definition, tests and a README named after its fo
 /** A library, and a class about tunnels, that are called like modules. */
 const OTHER_NAMES = /'oidc-provider'|tunnel-circuit-breaker/g;
 
+/** As the record and the field are called, and as the flags of commands are. */
+const MODULE_NAME = new RegExp(
+  `(?<![a-z_])(${modules
+    .map(({ name }) => name)
+    .filter((name) => !ORDINARY_WORDS.has(name))
+    .flatMap((name) => [name, name.replaceAll('_', '-')])
+    .join('|')})(?![a-z_])`,
+);
+
+function namesAModule(text: string): boolean {
+  return MODULE_NAME.test(withoutComments(text).replaceAll(OTHER_NAMES, ''));
+}
+
 test('modules are named in their folders, in the registry and where a reason is listed', () => {
-  const named = modules.map(({ name }) => name).filter((name) => !ORDINARY_WORDS.has(name));
-  // As the record and the field are called, and as the flags of commands are.
-  const name = new RegExp(
-    `(?<![a-z_])(${named.flatMap((each) => [each, each.replaceAll('_', '-')]).join('|')})(?![a-z_])`,
-  );
   const folder = new RegExp(`^src/modules/(${modules.map((module) => module.name).join('|')})/`);
   const elsewhere = productFiles()
     .filter(({ path }) => !path.startsWith('src/modules/') && !path.includes('/generated/'))
-    .filter(
-      ({ text, imports }) =>
-        name.test(withoutComments(text).replaceAll(OTHER_NAMES, '')) ||
-        imports.some(({ target }) => folder.test(target)),
-    );
+    .filter(({ text, imports }) => namesAModule(text) || imports.some(({ target }) => folder.test(target)));
   // Exactly these: a file that no longer names one leaves the list.
   assert.deepEqual(elsewhere.map(({ path }) => path).sort(), Object.keys(MAY_NAME_A_MODULE).sort());
+});
+
+test('the console names modules in a folder of each, in the registry there and where a reason is listed', () => {
+  const shown = foldersIn('console/src/modules');
+  const known = [...modules.map(({ name }) => name), ...SHARED_CODE];
+  assert.deepEqual(
+    shown.filter((name) => !known.includes(name)),
+    [],
+  );
+  const elsewhere = consoleFiles()
+    .filter(({ path }) => !/^console\/src\/modules\/(registry\.tsx$|\w+\/)/.test(path))
+    .filter(({ text }) => namesAModule(text));
+  assert.deepEqual(elsewhere.map(({ path }) => path).sort(), Object.keys(PAGE_MAY_NAME_A_MODULE).sort());
+});
+
+test('the pages about all modules name each', () => {
+  for (const page of Object.keys(PAGES_ABOUT_ALL_MODULES)) {
+    const text = readFileSync(join(projectRoot, page), 'utf8');
+    const missing = modules.filter(({ name }) => !text.includes(`src/modules/${name}/README.md`));
+    assert.deepEqual(
+      missing.map(({ name }) => name),
+      [],
+      page,
+    );
+  }
 });
 
 test('kinds of backends are named in their folders only', () => {

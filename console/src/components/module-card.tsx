@@ -4,8 +4,8 @@ import { request } from '../api/request.ts';
 import { areAllowed } from '../api/scopes.ts';
 import type { Document } from '../api/use-pages.ts';
 import { write } from '../api/write.ts';
-import { AddressEditor, canEditAddresses } from '../modules/address-editor.tsx';
-import { MODULE_PREVIEWS, MODULE_VIEWS } from '../modules/registry.tsx';
+import { AddressEditor, canEditAddresses } from '../modules/ip_restriction/address-editor.tsx';
+import { MODULE_BEGINNINGS, MODULE_PREVIEWS, MODULE_VIEWS } from '../modules/registry.tsx';
 import { labelOf } from '../schema/json-schema.ts';
 import { resolveSchema } from '../schema/openapi-document.ts';
 import { fillPath } from '../schema/paths.ts';
@@ -109,11 +109,6 @@ interface ModuleEditorProps {
   readonly onSaved: () => void;
 }
 
-/** What a new module needs first is in its form already. */
-const BEGINNINGS: Readonly<Record<string, FormValue>> = {
-  basic_auth: { users: [{ username: '', password: '' }] },
-};
-
 export function ModuleEditor(props: ModuleEditorProps) {
   const { module, isNew, place, onSaved } = props;
   if (module.name !== ADDRESS_MODULE || !canEditAddresses()) return <FieldsEditor {...props} />;
@@ -152,7 +147,7 @@ function FieldsEditor({ module, path, isNew, onClose, onSaved }: ModuleEditorPro
   return (
     <EditDialog
       {...(Preview !== undefined && { preview: (value: FormValue) => <Preview value={value} path={path} /> })}
-      {...(isNew && BEGINNINGS[module.name] !== undefined && { initial: BEGINNINGS[module.name] })}
+      {...(isNew && MODULE_BEGINNINGS[module.name] !== undefined && { initial: MODULE_BEGINNINGS[module.name] })}
       title={isNew ? `Add ${module.title}` : `Edit ${module.title}`}
       edited={edited}
       onClose={onClose}

@@ -4,7 +4,7 @@ import { SITE_ROUTE, siteEdgePath } from '../../../src/client/sites.ts';
 import { session } from '../api/session-token.ts';
 import type { Document } from '../api/use-pages.ts';
 import { textAt } from '../format/text.ts';
-import { backendText } from '../modules/backend-text.ts';
+import { backendText } from '../modules/backend/backend-text.ts';
 import { documentName } from '../schema/document-name.ts';
 import { loadByIds, type Reference } from '../schema/load-by-ids.ts';
 import { resourceAt } from '../schema/paths.ts';

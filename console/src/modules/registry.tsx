@@ -1,12 +1,13 @@
 import type { ComponentType } from 'preact';
-import { AccessPreview } from './access-preview.tsx';
-import { AccessView } from './access-view.tsx';
-import { BackendView } from './backend-view.tsx';
-import { BasicAuthView } from './basic-auth-view.tsx';
+import type { FormValue } from '../components/form/schema-form.tsx';
+import { AccessPreview } from './access/access-preview.tsx';
+import { AccessView } from './access/access-view.tsx';
+import { BackendView } from './backend/backend-view.tsx';
+import { BASIC_AUTH_BEGINNING, BasicAuthView } from './basic_auth/basic-auth-view.tsx';
 import type { ModulePreviewProps, ModuleViewProps } from './module-view.ts';
-import { OidcView } from './oidc-view.tsx';
-import { PathRulesView } from './path-rules-view.tsx';
-import { RateLimitView } from './rate-limit-view.tsx';
+import { OidcView } from './oidc/oidc-view.tsx';
+import { PathRulesView } from './path_rules/path-rules-view.tsx';
+import { RateLimitView } from './rate_limit/rate-limit-view.tsx';
 
 /** Shown below the form while a module is edited. */
 export const MODULE_PREVIEWS: Readonly<Record<string, ComponentType<ModulePreviewProps>>> = {
@@ -22,4 +23,9 @@ export const MODULE_VIEWS: Readonly<Record<string, ComponentType<ModuleViewProps
   redirect: PathRulesView,
   rewrite: PathRulesView,
   basic_auth: BasicAuthView,
+};
+
+/** What a new module needs first is in its form already. */
+export const MODULE_BEGINNINGS: Readonly<Record<string, FormValue>> = {
+  basic_auth: BASIC_AUTH_BEGINNING,
 };

@@ -98,7 +98,11 @@ export const hooked = defineModule({
   },
   settings: {
     hooked_bytes: declared(integer(1, 1000), { default: 10, description: 'How much of a body is read.' }),
-    hooked_alert: declared(duration('seconds', 0, 60), { default: 0, description: 'How long a mark may shout.' }),
+    hooked_alert: declared(duration('seconds', 0, 60), {
+      group: 'Alerts',
+      default: 0,
+      description: 'How long a mark may shout.',
+    }),
   },
   shared: [hookedNotes],
   childTables: [routesOf],
@@ -112,6 +116,7 @@ export const hooked = defineModule({
   agent: {
     form: {
       order: 9,
+      group: 'entry',
       key: 'hooked',
       shape: 'map',
       protocols: ['https', 'http'],

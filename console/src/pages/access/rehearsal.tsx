@@ -12,7 +12,7 @@ import { ErrorNotice, Notice } from '../../components/notice.tsx';
 import { RefLink } from '../../components/ref-link.tsx';
 import { Time } from '../../components/time.tsx';
 import { submitted } from '../../format/text.ts';
-import { AccessView } from '../../modules/access-view.tsx';
+import { AccessView } from '../../modules/access/access-view.tsx';
 import type { Reference } from '../../schema/load-by-ids.ts';
 
 interface Review {

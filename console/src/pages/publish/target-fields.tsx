@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import { useLoaded } from '../../api/use-loaded.ts';
 import { ChoiceList } from '../../components/choice-list.tsx';
 import { PlainField } from '../../components/form/plain-field.tsx';
-import { labelsText } from '../../modules/backend-text.ts';
+import { labelsText } from '../../modules/backend/backend-text.ts';
 import type { Draft, Problems, TargetKind } from './draft.ts';
 import { agentCommand, labelledTunnels, type TargetTest, testTarget } from './test-target.ts';
 

@@ -1,8 +1,8 @@
 import type { SiteEdge, SiteRoute } from '../../../../src/client/sites.ts';
 import type { Document } from '../../api/use-pages.ts';
 import { textAt } from '../../format/text.ts';
-import { labelsText } from '../../modules/backend-text.ts';
-import { plainPolicies } from '../../modules/plain-policies.ts';
+import { labelsText } from '../../modules/backend/backend-text.ts';
+import { plainPolicies } from '../../modules/ip_restriction/plain-policies.ts';
 import { resourceAt } from '../../schema/paths.ts';
 import { type Draft, newDraft } from '../publish/draft.ts';
 

@@ -3,7 +3,7 @@ import type { Document } from '../../api/use-pages.ts';
 import { Chip } from '../../components/chip.tsx';
 import type { Column } from '../../components/data-table.tsx';
 import { textAt } from '../../format/text.ts';
-import { backendText } from '../../modules/backend-text.ts';
+import { backendText } from '../../modules/backend/backend-text.ts';
 import { href } from '../../router/location.ts';
 import { documentName } from '../../schema/document-name.ts';
 import { entryOf } from './entry-text.ts';

@@ -1,7 +1,7 @@
-import type { Document } from '../api/use-pages.ts';
-import { textAt } from '../format/text.ts';
-import { documentName } from '../schema/document-name.ts';
-import { resourceAt } from '../schema/paths.ts';
+import type { Document } from '../../api/use-pages.ts';
+import { textAt } from '../../format/text.ts';
+import { documentName } from '../../schema/document-name.ts';
+import { resourceAt } from '../../schema/paths.ts';
 
 /** By kind, what people call the place where requests go. */
 const TEXTS: Readonly<Record<string, (backend: Document) => string>> = {

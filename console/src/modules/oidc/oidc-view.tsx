@@ -1,6 +1,6 @@
-import { Facts } from '../components/facts.tsx';
-import { ValueView } from '../components/value-view.tsx';
-import type { ModuleViewProps } from './module-view.ts';
+import { Facts } from '../../components/facts.tsx';
+import { ValueView } from '../../components/value-view.tsx';
+import type { ModuleViewProps } from '../module-view.ts';
 
 export function OidcView({ config }: ModuleViewProps) {
   return (

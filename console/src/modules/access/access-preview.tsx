@@ -1,9 +1,9 @@
 import { useState } from 'preact/hooks';
-import { type ApiError, asApiError } from '../api/api-error.ts';
-import { request } from '../api/request.ts';
-import { Chip } from '../components/chip.tsx';
-import { ErrorNotice } from '../components/notice.tsx';
-import type { ModulePreviewProps } from './module-view.ts';
+import { type ApiError, asApiError } from '../../api/api-error.ts';
+import { request } from '../../api/request.ts';
+import { Chip } from '../../components/chip.tsx';
+import { ErrorNotice } from '../../components/notice.tsx';
+import type { ModulePreviewProps } from '../module-view.ts';
 
 interface Review {
   readonly people: readonly {

@@ -1,21 +1,21 @@
 import { useEffect, useState } from 'preact/hooks';
-import { ADDRESS_MODULE, createPolicy } from '../../../src/client/publish/plan-parts.ts';
-import { type ApiError, asApiError } from '../api/api-error.ts';
-import { refreshPendingChange } from '../api/pending-change.ts';
-import { request } from '../api/request.ts';
-import { areAllowed } from '../api/scopes.ts';
-import { useLoaded } from '../api/use-loaded.ts';
-import type { Document } from '../api/use-pages.ts';
-import { revisionWith } from '../api/write.ts';
-import { Dialog } from '../components/dialog.tsx';
-import { PlainField } from '../components/form/plain-field.tsx';
-import { SchemaForm } from '../components/form/schema-form.tsx';
-import { LoadedView } from '../components/loaded-view.tsx';
-import { ErrorNotice } from '../components/notice.tsx';
-import { Sentences } from '../components/sentences.tsx';
-import { TrialChoice } from '../components/trial-choice.tsx';
-import { addressesIn, rangesIn, rangesProblem } from '../format/address-ranges.ts';
-import type { JsonSchema } from '../schema/json-schema.ts';
+import { ADDRESS_MODULE, createPolicy } from '../../../../src/client/publish/plan-parts.ts';
+import { type ApiError, asApiError } from '../../api/api-error.ts';
+import { refreshPendingChange } from '../../api/pending-change.ts';
+import { request } from '../../api/request.ts';
+import { areAllowed } from '../../api/scopes.ts';
+import { useLoaded } from '../../api/use-loaded.ts';
+import type { Document } from '../../api/use-pages.ts';
+import { revisionWith } from '../../api/write.ts';
+import { Dialog } from '../../components/dialog.tsx';
+import { PlainField } from '../../components/form/plain-field.tsx';
+import { SchemaForm } from '../../components/form/schema-form.tsx';
+import { LoadedView } from '../../components/loaded-view.tsx';
+import { ErrorNotice } from '../../components/notice.tsx';
+import { Sentences } from '../../components/sentences.tsx';
+import { TrialChoice } from '../../components/trial-choice.tsx';
+import { addressesIn, rangesIn, rangesProblem } from '../../format/address-ranges.ts';
+import type { JsonSchema } from '../../schema/json-schema.ts';
 import { plainPolicies } from './plain-policies.ts';
 
 interface AddressEditorProps {

@@ -1,5 +1,5 @@
-import { Chip } from '../components/chip.tsx';
-import type { ModuleViewProps } from './module-view.ts';
+import { Chip } from '../../components/chip.tsx';
+import type { ModuleViewProps } from '../module-view.ts';
 
 interface PathRule {
   readonly match_type: string;

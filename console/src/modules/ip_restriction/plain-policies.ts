@@ -1,7 +1,7 @@
-import { get } from '../api/request.ts';
-import { areAllowed } from '../api/scopes.ts';
-import type { Document } from '../api/use-pages.ts';
-import { textAt } from '../format/text.ts';
+import { get } from '../../api/request.ts';
+import { areAllowed } from '../../api/scopes.ts';
+import type { Document } from '../../api/use-pages.ts';
+import { textAt } from '../../format/text.ts';
 
 interface Page {
   readonly ip_policy_rules?: readonly Document[];

@@ -1,6 +1,6 @@
-import { Chip } from '../components/chip.tsx';
-import type { ModuleViewProps } from './module-view.ts';
-import { RehearsalNote } from './rehearsal-note.tsx';
+import { Chip } from '../../components/chip.tsx';
+import type { ModuleViewProps } from '../module-view.ts';
+import { RehearsalNote } from '../rehearsal-note.tsx';
 
 interface Limit {
   readonly limit: number;

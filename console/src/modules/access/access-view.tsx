@@ -1,7 +1,7 @@
-import { Chip } from '../components/chip.tsx';
-import { href } from '../router/location.ts';
-import type { ModuleViewProps } from './module-view.ts';
-import { RehearsalNote } from './rehearsal-note.tsx';
+import { Chip } from '../../components/chip.tsx';
+import { href } from '../../router/location.ts';
+import type { ModuleViewProps } from '../module-view.ts';
+import { RehearsalNote } from '../rehearsal-note.tsx';
 
 type Rule = Readonly<Record<string, unknown>>;
 

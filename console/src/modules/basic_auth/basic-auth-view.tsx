@@ -1,7 +1,10 @@
-import { Facts } from '../components/facts.tsx';
-import { ValueView } from '../components/value-view.tsx';
-import { textOf } from '../format/text.ts';
-import type { ModuleViewProps } from './module-view.ts';
+import { Facts } from '../../components/facts.tsx';
+import { ValueView } from '../../components/value-view.tsx';
+import { textOf } from '../../format/text.ts';
+import type { ModuleViewProps } from '../module-view.ts';
+
+/** The first user of a new module. */
+export const BASIC_AUTH_BEGINNING = { users: [{ username: '', password: '' }] };
 
 /** The names alone: passwords are not shown anywhere. */
 export function BasicAuthView({ config }: ModuleViewProps) {
