@@ -154,7 +154,11 @@ suite('postern up as a process, without root', () => {
       response.resume(),
     ).on('error', () => {});
     while (!person.stdout().includes('/seen') && person.child.exitCode === null) await sleep(20);
-    assert.match(person.stdout(), /^\d\d:\d\d:\d\d GET app\.localhost\/seen 502 \d+ ms backend:refused\r$/m, 'a person sees who comes');
+    assert.match(
+      person.stdout(),
+      /^\d\d:\d\d:\d\d GET app\.localhost\/seen 502 \d+ ms backend:refused\r$/m,
+      'a person sees who comes',
+    );
     assert.doesNotMatch(person.stdout(), / GET API /);
     person.child.kill('SIGTERM');
     await person.exited;

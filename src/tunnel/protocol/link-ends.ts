@@ -21,7 +21,7 @@ import type { Shortage } from '../../kit/net/shared-places.ts';
 
 interface LinkEndOptions {
   readonly maxStreams: number;
-  /** Streams that the other end counts and that are no requests. A request too many would wait for the end of another. */
+  /** Streams that the other end counts, but that are no requests. One request too many would wait for another's end. */
   readonly ownStreams?: number;
   readonly windows?: WindowBounds;
 }
