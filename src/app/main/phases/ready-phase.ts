@@ -83,6 +83,8 @@ function reportReady(earlier: DataPlaneOpened, addresses: RunningServer['address
     engine: store.engine,
     roles: config.roles,
   };
-  if (isRead) logger.debug(facts, 'ready');
+  // `postern up` prints the result itself.
+  if (isRead && options.isTerminal !== true) logger.debug(facts, 'ready');
+  else if (isRead) logger.info(facts, 'ready');
   else logger.child({}, { level: 'info' }).info(facts, 'ready');
 }
