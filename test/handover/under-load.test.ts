@@ -30,7 +30,11 @@ suite('a server is replaced under load', { timeout: TIMEOUT_MS }, () => {
   test('postgres: no request fails although the process stood still, and every acknowledged write is there', async (t) => {
     const database = await freshDatabase(postgres as PostgresServer);
     t.after(() => database.drop());
-    const world = await HandoverWorld.open(t, { databaseUrl: database.url });
+    const world = await HandoverWorld.open(t, {
+      databaseUrl: database.url,
+      // The default port may be another test's.
+      env: { POSTERN_PEER_LISTEN: '127.0.0.1:0' },
+    });
     const [first] = await readyNodes(world);
     await replaceUnderLoad(t, world, 1, (load) => standStill(world, load));
     assert.ok(world.say('the lease of this node had ended: comparing what it owned with the store').length > 0);

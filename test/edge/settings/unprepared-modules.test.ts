@@ -68,7 +68,7 @@ suite('ip_restriction', () => {
         return { enabled: true, ip_policy_ids: [policyId] };
       },
     ],
-    ['no list', async () => ({ enabled: true })],
+    ['no list', async () => ({ enabled: true, ip_policy_ids: null })],
   ];
   for (const [what, document] of documents) {
     test(`with ${what}`, async () => {
