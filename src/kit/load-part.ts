@@ -9,7 +9,7 @@ export const partErrors = errorTable({
 });
 
 /**
- * Loads a part of the program that most servers never need: `loadPart(() => import('./part.ts'))`. A failure belongs to
+ * Loads a part of the program that most servers never need: `loadPart(() => import(…))`. A failure belongs to
  * the caller, and the next call tries again. In the package, the names of such files change with their content, so a
  * part of another version is never loaded instead.
  */
