@@ -17,7 +17,8 @@ export function loadMediaTypes(): Promise<TypeOfFile> {
 
 async function load(): Promise<TypeOfFile> {
   try {
-    const { contentType } = await loadPart(() => import('mime-types'));
+    // A bundle has a CommonJS module as the default export alone.
+    const { contentType } = (await loadPart(() => import('mime-types'))).default;
     const known = new Map<string, string>();
     return (name) => {
       const extension = extname(name);
