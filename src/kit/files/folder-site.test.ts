@@ -13,6 +13,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, suite, test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
+import { onBug } from '../guarded-listeners.ts';
 import { CodedForms } from './coded-forms.ts';
 import type { FileExchange, FileFailure, FileHandler } from './file-exchange.ts';
 import { type FolderRules, FolderSite } from './folder-site.ts';
@@ -160,6 +161,22 @@ suite('FolderSite', { timeout: 60_000 }, () => {
     const next = ask(site, '/removed.bin', new Reader(true));
     await next.over.promise;
     assert.equal(next.status, 404);
+  });
+
+  test('a reader that throws at a failure ends its own exchange alone', async (t) => {
+    const bugs: unknown[] = [];
+    t.after(onBug(({ error }) => bugs.push(error)));
+    const bug = new Error('a bug of the reader');
+    class Broken extends Reader {
+      override onFailure(): void {
+        throw bug;
+      }
+    }
+    const rules = { ...RULES, folder: join(folder, 'absent') };
+    const site = new FolderSite(rules, { files: new OpenFiles(), forms: new CodedForms() });
+    ask(site, '/', new Broken(true));
+    await site.drain();
+    assert.deepEqual(bugs, [bug]);
   });
 
   test('closes the file of a reader that goes away, at any moment', async () => {

@@ -1,3 +1,4 @@
+import { reportBug } from '../guarded-listeners.ts';
 import { chooseCoding, isCompressibleType } from '../http/content-coding.ts';
 import { combinedValue, type HeaderList } from '../http/header-values.ts';
 import { pathProblem } from '../http/urls.ts';
@@ -82,8 +83,18 @@ export class FolderSite implements AnsweringFolder {
   send(request: FileRequest, handler: FileHandler): FileExchange {
     this.#active += 1;
     const exchange = new FileExchange(request, handler, { site: this, files: this.#parts.files });
-    void exchange.start().finally(() => this.#left());
+    void this.#serve(exchange);
     return exchange;
+  }
+
+  /** Never rejects: a handler that throws at a failure ends its own exchange alone. */
+  async #serve(exchange: FileExchange): Promise<void> {
+    try {
+      await exchange.start();
+    } catch (error) {
+      reportBug(error, { part: 'served folder' });
+    }
+    this.#left();
   }
 
   #left(): void {
